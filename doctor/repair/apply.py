@@ -45,6 +45,12 @@ def why_not_applied(attempted: Attempted, original: Original) -> str:
             "Nothing was applied: the plan makes a new environment here. Its commands leave the "
             "old one as it is, so run them yourself."
         )
+    tasks = tasks_of(attempted.plan.steps, environment)
+    if any(one.kind is Kind.RENAME for one in tasks):
+        return (
+            "Nothing was applied: the plan renames a file of your own. Do that yourself, and run "
+            "doctor fix again."
+        )
     if not environment.writable:
         return f"Nothing was applied: {environment.why_closed}. {_new_environment(original)}"
     if installed(environment) != original.packages:

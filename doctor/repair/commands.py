@@ -28,6 +28,7 @@ class Kind(Enum):
     VARIABLES = "variables"
     PROJECT = "project"
     EDIT = "edit"
+    RENAME = "rename"
     CREATE = "create"
     LINK = "link"
     REFUSED = "refused"
@@ -80,6 +81,9 @@ def _of_command(step: Step, command: Command, environment: Environment) -> Task:
     if program == "rm":
         why = _why_not_removed(argv[1:], environment)
         return Task(step, Kind.REFUSED if why else Kind.REMOVE, why)
+    if program == "mv":
+        why = _why_not_renamed(argv[1:], environment)
+        return Task(step, Kind.REFUSED if why else Kind.RENAME, why)
     if program == "uv" and argv[1:2] == ("pip",):
         return _install(step, argv, argv[2:3], environment)
     if argv[1:3] == ("-m", "pip") and is_inside(argv[0], environment):
@@ -143,6 +147,18 @@ def _why_not_removed(words: Sequence[str], environment: Environment) -> str:
             return f"{path} names no single file or folder"
         if not _lies_in_packages(place, environment):
             return f"{path} does not lie in the packages of this environment"
+    return ""
+
+
+def _why_not_renamed(words: Sequence[str], environment: Environment) -> str:
+    """Return why a file is not renamed in a copy of the project; empty where it is."""
+    paths = [Path(word) for word in words[1:]]
+    if words[:1] != ("-i",) or [one.suffix for one in paths] != [".py", ".py"]:
+        return "doctor renames a Python file of the project only"
+    if paths[0].parent != paths[1].parent or any(".." in one.parts for one in paths):
+        return "it moves a file elsewhere"
+    if not all(one.is_absolute() for one in paths) or is_inside(str(paths[0]), environment):
+        return "it names no file of the project"
     return ""
 
 

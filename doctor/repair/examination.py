@@ -146,12 +146,14 @@ def run_program(
 ) -> Ending:
     """Run the user's own program with a clone in place of the environment."""
     argv = in_environment(original)
+    if copy.host.cwd != original.host.cwd:  # the program lies in a copy of its project
+        argv = tuple(map(places.there, argv))
     shown = one_line(" ".join(original.request.program), 60)
     host = host_of(copy, env)
     ran = _with_host(copy, host).run(
         argv,
         timeout=max(min(original.seconds_left(), PROGRAM_SECONDS), 1.0),
-        cwd=original.host.cwd,
+        cwd=copy.host.cwd,
         limit=_LOG,
         tick=lambda passed: progress(f"running {shown}", passed),
     )

@@ -4,9 +4,10 @@ The program runs in a clone after each change. A change stays in the plan where 
 further with it (failures.py). For each failure these are tried, in this order:
 
 1. the installed release again of a package that cannot be loaded as it lies there (damage.py);
-2. the program without what comes into it from outside (intruders.py);
-3. what the findings about this failure ask for, and the other plans;
-4. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
+2. another name for a file of the program's folder that hides a module (shadows.py);
+3. the program without what comes into it from outside (intruders.py);
+4. what the findings about this failure ask for, and the other plans;
+5. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
 
 Where the program asks for the release that a change took away, that package stays from then on, and
 the search begins again: who does not fit it has to move.
@@ -53,11 +54,13 @@ from doctor.repair.pruning import pruned
 from doctor.repair.reading import SOURCE, tops, unmet
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
+from doctor.repair.shadows import shadows
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
 
 _FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
 _NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
+_HIDDEN = "failure/module-hidden"
 _SHARE = 0.6
 """The part of the time that is left which the search may take."""
 
@@ -140,6 +143,7 @@ class _Search:
         held = self._bench.held
         ways = (
             self._by_reinstalling,
+            self._by_renaming,
             self._by_intruders,
             self._by_findings,
             self._by_releases,
@@ -178,6 +182,23 @@ class _Search:
             plan=msgspec.structs.replace(found.plan, notes=(*found.plan.notes, *told)),
             again=True,
         )
+
+    def _by_renaming(self, state: State) -> State | None:
+        """Return the state with another name for a file that hides a module."""
+        modules = frozenset(top for one in self._here.values() for top in tops(one))
+        folder = self._original.host.cwd
+        for shadow in shadows(state.failure, modules, self._environment, folder):
+            plan = combined(state.plan, Plan(title="", steps=(shadow.step,)))
+            found = self._trials.ends(plan, f"with {shadow.file.name} renamed")
+            if found is not None and self._trials.is_further(state, found, ()):
+                self._bench.titles[_HIDDEN] = shadow.words
+                plan = msgspec.structs.replace(
+                    found.plan,
+                    notes=(*found.plan.notes, shadow.note),
+                    solves=(*found.plan.solves, _HIDDEN),
+                )
+                return found._replace(plan=plan, again=True)
+        return None
 
     # What the findings ask for.
 

@@ -168,17 +168,23 @@ def titled(plan: Plan) -> Plan:
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
     changed = [name for step in plan.steps for name in variables(step) or {}]
     changed += [PurePath(step.edit.file).name for step in plan.steps if step.edit is not None]
+    files = [step.command.argv[-2] for step in plan.steps if step.command and _renames(step)]
     parts = [
         f"{verb} {enumerate_words(names)}"
         for verb, names in (
             ("install", words),
             ("remove", gone[:_SHOWN]),
             ("change", list(dict.fromkeys(changed))),
+            ("rename", [PurePath(one).name for one in files]),
         )
         if names
     ]
     text = enumerate_words(parts) if parts else "remove what is left over"
     return msgspec.structs.replace(plan, title=text[:1].upper() + text[1:])
+
+
+def _renames(step: Step) -> bool:
+    return step.command is not None and step.command.argv[:2] == ("mv", "-i")
 
 
 def remains_last(plan: Plan) -> Plan:

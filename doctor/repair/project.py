@@ -87,6 +87,19 @@ def edited(edit: Edit, project: Path) -> str:
     return ""
 
 
+def renamed(source: Path, target: Path, project: Path) -> str:
+    """Rename a file below a folder; return why that is not possible, empty where it is done."""
+    try:
+        if not source.parent.resolve().is_relative_to(project.resolve()):
+            return f"{source} does not lie in the project"
+        if target.exists():
+            return f"{target.name} is there already"
+        source.rename(target)
+    except OSError as error:
+        return f"{source}: {error.strerror or error}"
+    return ""
+
+
 def remember(project: Path, names: Sequence[str], place: Path) -> None:
     """Write what the manifests of a project are now into a file; raises WriteError."""
     kept: dict[str, str | None] = {}

@@ -35,7 +35,7 @@ from doctor.repair.project import ProjectError
 from doctor.repair.reading import SOURCE, read_program, tops
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
-from doctor.repair.trial import Runner, attempt
+from doctor.repair.trial import Runner, attempt, with_project
 
 _NAMED = 3
 _OF_FILES = ("python/program-wheels-misfit", "python/program-files-gone")
@@ -140,15 +140,15 @@ class Trials:
         def progress(doing: str, passed: float) -> None:
             self._progress(f"{what}, {doing}", passed)
 
-        project = original.request.check.observe.project.absolute()
         try:
-            with place_of(tasks, original) as (copy, places):
+            with place_of(tasks, original) as (bare, there):
+                copy, places, project = with_project(tasks, original, bare, there)
                 runner = Runner(original, copy, places, progress, project)
                 for number, each in enumerate(tasks, 1):
                     if runner.carry_out(each, f"step {number} of {len(tasks)}"):
                         return None
                 return run_program(original, copy, places, runner.env, progress)
-        except CloneError:
+        except (CloneError, ProjectError):
             return None
 
     def with_ended(self, found: State, before: State) -> Plan:

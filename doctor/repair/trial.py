@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ from doctor.base.requirements import normalize_name
 from doctor.base.text import one_line
 from doctor.environments.clone import Clone
 from doctor.environments.installer import dry_run, installed
-from doctor.host import CompletedCommand, Termination
+from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.removal import remove_tree
 from doctor.model.checks import Progress
 from doctor.model.fixes import Command, Step
@@ -24,7 +25,7 @@ from doctor.repair.commands import Kind, Places, Task
 from doctor.repair.examination import OFFLINE, Bench, Examination, Trial
 from doctor.repair.merging import install_of, name_in, steps_text
 from doctor.repair.new_environment import place_of
-from doctor.repair.project import copy_project, edited
+from doctor.repair.project import copy_project, edited, renamed
 from doctor.repair.requests import Original
 from doctor.repair.resolve import without_wheels
 
@@ -55,13 +56,9 @@ def _attempt(
     plan: Plan, tasks: Sequence[Task], original: Original, bench: Bench, progress: Progress
 ) -> Trial:
     begun = time.monotonic()
-    project = original.request.check.observe.project.absolute()
-    with place_of(tasks, original) as (copy, there):
-        inner, places, bare = project, there, installed(copy.environment)
-        if any(_of_project(one, original) for one in tasks):
-            inner = copy.scratch.folder / "project" / project.name
-            copy_project(project, inner)
-            places = Places((*places.pairs, (str(project), str(inner))))
+    with place_of(tasks, original) as (bare_copy, there):
+        copy, places, inner = with_project(tasks, original, bare_copy, there)
+        bare = installed(copy.environment)
         runner = Runner(original, copy, places, progress, inner)
         moved = []
         for number, each in enumerate(tasks, 1):
@@ -85,11 +82,30 @@ def _attempt(
         )
 
 
+def with_project(
+    tasks: Sequence[Task], original: Original, copy: Clone, there: Places
+) -> tuple[Clone, Places, Path]:
+    """Return a clone with its places and the project, which is a copy where a step changes it.
+
+    The program runs in that copy where a file is renamed. Raises ProjectError where there is none.
+    """
+    project = original.request.check.observe.project.absolute()
+    if not any(_of_project(one, original) for one in tasks):
+        return copy, there, project
+    inner = copy.scratch.folder / "project" / project.name
+    copy_project(project, inner)
+    places = Places((*there.pairs, (str(project), str(inner))))
+    if any(one.kind is Kind.RENAME for one in tasks):
+        cwd = Path(places.there(str(original.host.cwd)))
+        copy = replace(copy, host=Host(env=copy.host.env, cwd=cwd))
+    return copy, places, inner
+
+
 def _of_project(task: Task, original: Original) -> bool:
     """Say whether a step changes the files of a project."""
     edit = task.step.edit
     inside = edit is not None and commands.is_inside(edit.file, original.environment)
-    return task.kind in (Kind.PROJECT, Kind.EDIT) and not inside
+    return task.kind in (Kind.PROJECT, Kind.EDIT, Kind.RENAME) and not inside
 
 
 class Runner:
@@ -110,6 +126,9 @@ class Runner:
             return ""
         if each.kind in (Kind.CREATE, Kind.LINK):
             return ""  # it is what the other steps are carried out in
+        if each.kind is Kind.RENAME and each.step.command is not None:
+            source, target = map(self._places.there, each.step.command.argv[-2:])
+            return renamed(Path(source), Path(target), self._project)
         if each.kind is Kind.EDIT and each.step.edit is not None:
             edit = each.step.edit
             there = msgspec.structs.replace(edit, file=self._places.there(edit.file))

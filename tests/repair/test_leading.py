@@ -83,3 +83,24 @@ def test_a_folder_that_a_pth_file_puts_first_goes_behind(sided: House, tmp_path:
     assert step["edit"]["file"] == str(pth)
     assert step["edit"]["after"] == str(lab)
     assert not plan["changes"]
+
+
+def test_the_installed_release_comes_first_and_a_hiding_file_is_renamed(
+    tmp_path: Path,
+) -> None:
+    """A file is gone, and another one of the project hides a module that a package imports."""
+    wheels = {"other==1.0": ()}
+    made = house(tmp_path, wheels, "other==1.0")
+    for release in ("1.0", "1.1"):
+        more = {"lost/inner.py": "import profile\nprofile.run\n"}
+        make_wheel(made.wheels, "lost", release, code="import lost.inner\n", more=more)
+    made.install("--no-deps", "lost==1.0")
+    (made.packages / "lost" / "inner.py").unlink()
+    (tmp_path / "profile.py").write_text("NAME = 1\n")
+    plan = _plan(made, "import lost\n")
+    assert [(one["name"], one["from"], one["to"]) for one in plan["changes"]] == [
+        ("lost", "1.0", "1.0")
+    ]
+    assert plan["steps"][-1]["argv"][:2] == ["mv", "-i"]
+    assert (tmp_path / "profile.py").exists()
+    assert plan["solves"] == ["python/program-files-gone", "failure/module-hidden"]

@@ -1,0 +1,126 @@
+"""What cannot be loaded as it lies there, and files of a project that hide a module."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import platform
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from doctor.environments.environment import Environment, environment_at
+from doctor.host import Host
+from doctor.model.fixes import Command, Step
+from doctor.model.plans import Plan
+from doctor.observe.installed.distributions import installed
+from doctor.repair import commands
+from doctor.repair.commands import Kind
+from doctor.repair.damage import damaged
+from doctor.repair.failures import failure_of
+from doctor.repair.merging import combined
+from doctor.repair.resolve import conflict_words
+from doctor.repair.shadows import shadows
+
+
+def _package(site: Path, name: str, tag: str) -> Path:
+    info, code = site / f"{name}-1.0.dist-info", b"VALUE = 1\n"
+    info.mkdir(parents=True)
+    (site / name).mkdir()
+    (site / name / "__init__.py").write_bytes(code)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nTag: {tag}\n")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(code).digest()).decode().rstrip("=")
+    (info / "RECORD").write_text(f"{name}/__init__.py,sha256={digest},{len(code)}\n")
+    return site / name / "__init__.py"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Return a folder for packages."""
+    return tmp_path / "env" / "site-packages"
+
+
+def _around(site: Path) -> Environment:
+    real = environment_at(Path(sys.executable), Host())
+    return msgspec.structs.replace(real, root=site.parent, folders=(site,))
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64"
+    or sys.platform != "linux"
+    or sys.implementation.name != "cpython",
+    reason="the tags of this platform",
+)
+def test_packages_of_other_wheels_come_again_together(site: Path) -> None:
+    here = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    _package(site, "whole", f"{here}-{here}-manylinux_2_17_x86_64")
+    _package(site, "arm", f"{here}-{here}-manylinux_2_17_aarch64")
+    _package(site, "later", "cp399-cp399-manylinux_2_17_x86_64")
+    _package(site, "stable", "cp37-abi3-manylinux_2_17_x86_64")
+    changed = _package(site, "changed", "py3-none-any")
+    changed.write_bytes(b"VALUE = 2\n")
+    _package(site, "gone", "py3-none-any").unlink()
+    packages = {one.name: one for one in installed([str(site)])}
+
+    def names(*spoken: str) -> list[str]:
+        return [one.package.name for one in damaged(spoken, packages, _around(site))]
+
+    assert names("arm") == ["arm", "later"]
+    assert names("whole", "stable") == []
+    assert names("changed", "gone", "whole") == ["changed", "gone"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "found"),
+    [
+        ("profile.py", "AttributeError: module 'profile' has no attribute 'run'", True),
+        ("random.py", "ImportError: cannot import name 'Random' from 'random' (/x)", True),
+        ("named.py", "AttributeError: module 'named' has no attribute 'VALUE'", True),
+        ("profile.py", "AttributeError: module 'torch' has no attribute 'run'", False),
+        ("tools.py", "AttributeError: module 'tools' has no attribute 'run'", False),
+    ],
+)
+def test_a_file_that_hides_a_module_is_named(
+    site: Path, tmp_path: Path, file: str, text: str, *, found: bool
+) -> None:
+    """The failure has to speak of it: a file of such a name alone says nothing."""
+    (tmp_path / file).write_text("X = 1\n")
+    (tmp_path / "user.py").write_text(f"import {file[:-3]}\n")
+    trace = f'Traceback (most recent call last):\n  File "{tmp_path}/program.py", line 1\n{text}'
+    around = _around(site)
+    every = [*shadows(failure_of(trace), {"named"}, around, tmp_path)]
+    assert [one.file.name for one in every] == ([file] if found else [])
+    for one in every:
+        assert "user.py" in one.note
+        assert commands.task(one.step, around).kind is Kind.RENAME
+
+
+def test_a_rename_stays_in_its_folder(site: Path) -> None:
+    for words in (
+        ("-i", "/p/a.py", "/q/b.py"),
+        ("-f", "/p/a.py", "/p/b.py"),
+        ("-i", "a.py", "b.py"),
+    ):
+        step = Step(command=Command(argv=("mv", *words)))
+        assert commands.task(step, _around(site)).kind is Kind.REFUSED
+
+
+def test_a_later_step_decides_for_a_package() -> None:
+    """Else one step moves what another one pins."""
+    head = ("uv", "pip", "install", "--python", "/e/bin/python")
+    first = Plan(title="", steps=(Step(command=Command(argv=(*head, "core==2", "other==1"))),))
+    again = (*head, "--reinstall-package", "core", "core==3")
+    both = combined(first, Plan(title="", steps=(Step(command=Command(argv=again)),)))
+    assert [one.command.argv[5:] for one in both.steps if one.command] == [
+        ("other==1",),
+        ("--reinstall-package", "core", "core==3"),
+    ]
+
+
+def test_what_is_not_offered_is_said_in_a_sentence() -> None:
+    rules = ("boto 1.0 depends on url<2", "you require url==2.2.3")
+    wanted = "boto 1.0 with what it needs asks for url<2, and the plan keeps url==2.2.3."
+    assert conflict_words(rules) == wanted
