@@ -78,12 +78,10 @@ def task(step: Step, environment: Environment) -> Task:
 
 def _of_command(step: Step, command: Command, environment: Environment) -> Task:
     program, argv = PurePath(command.argv[0]).name.removesuffix(".exe"), command.argv
-    if program == "rm":
-        why = _why_not_removed(argv[1:], environment)
-        return Task(step, Kind.REFUSED if why else Kind.REMOVE, why)
-    if program == "mv":
-        why = _why_not_renamed(argv[1:], environment)
-        return Task(step, Kind.REFUSED if why else Kind.RENAME, why)
+    if (of_files := _OF_FILES.get(program)) is not None:
+        kind, judge = of_files
+        why = judge(argv[1:], environment)
+        return Task(step, Kind.REFUSED if why else kind, why)
     if program == "uv" and argv[1:2] == ("pip",):
         return _install(step, argv, argv[2:3], environment)
     if argv[1:3] == ("-m", "pip") and is_inside(argv[0], environment):
@@ -160,6 +158,9 @@ def _why_not_renamed(words: Sequence[str], environment: Environment) -> str:
     if not all(one.is_absolute() for one in paths) or is_inside(str(paths[0]), environment):
         return "it names no file of the project"
     return ""
+
+
+_OF_FILES = {"rm": (Kind.REMOVE, _why_not_removed), "mv": (Kind.RENAME, _why_not_renamed)}
 
 
 def _lies_in_packages(place: Path, environment: Environment) -> bool:
