@@ -36,9 +36,7 @@ from doctor.model.plans import Plan
 from doctor.model.report import Report
 from doctor.repair import commands
 from doctor.repair.commands import Kind
-from doctor.repair.damage import damaged
 from doctor.repair.examination import Bench, Ending
-from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import (
     combined,
     contradict,
@@ -51,16 +49,15 @@ from doctor.repair.merging import (
 )
 from doctor.repair.nearest import nearest
 from doctor.repair.pruning import pruned
-from doctor.repair.reading import SOURCE, tops, unmet
+from doctor.repair.reading import SOURCE, unmet
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
-from doctor.repair.shadows import shadows
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
+from doctor.repair.unmoved import without_moves
 
 _FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
 _NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
-_HIDDEN = "failure/module-hidden"
 _SHARE = 0.6
 """The part of the time that is left which the search may take."""
 
@@ -142,9 +139,7 @@ class _Search:
         """Return the first state in which the program comes further than in this one."""
         held = self._bench.held
         ways = (
-            self._by_reinstalling,
-            self._by_renaming,
-            self._by_intruders,
+            self._without_moves,
             self._by_findings,
             self._by_releases,
             self._by_torch,
@@ -161,44 +156,8 @@ class _Search:
         blamed = {one.name for one in suspects(state.failure, self._here, self._environment)}
         self._bench.held |= blamed & moved_names(state.plan)
 
-    # The same release.
-
-    def _by_reinstalling(self, state: State) -> State | None:
-        """Return the state with the installed releases of damaged packages: nothing moves."""
-        blamed = [one.name for one in suspects(state.failure, self._here, self._environment)]
-        moved = moved_names(state.plan)
-        broken = [
-            one
-            for one in damaged(blamed, self._here, self._environment)
-            if one.package.name not in moved
-        ]
-        if not broken:
-            return None
-        found = self._trials.again(state, [one.package for one in broken])
-        if found is None:
-            return None
-        told = tuple(f"{one.package.name} {one.package.version}: {one.why}." for one in broken)
-        return found._replace(
-            plan=msgspec.structs.replace(found.plan, notes=(*found.plan.notes, *told)),
-            again=True,
-        )
-
-    def _by_renaming(self, state: State) -> State | None:
-        """Return the state with another name for a file that hides a module."""
-        modules = frozenset(top for one in self._here.values() for top in tops(one))
-        folder = self._original.host.cwd
-        for shadow in shadows(state.failure, modules, self._environment, folder):
-            plan = combined(state.plan, Plan(title="", steps=(shadow.step,)))
-            found = self._trials.ends(plan, f"with {shadow.file.name} renamed")
-            if found is not None and self._trials.is_further(state, found, ()):
-                self._bench.titles[_HIDDEN] = shadow.words
-                plan = msgspec.structs.replace(
-                    found.plan,
-                    notes=(*found.plan.notes, shadow.note),
-                    solves=(*found.plan.solves, _HIDDEN),
-                )
-                return found._replace(plan=plan, again=True)
-        return None
+    def _without_moves(self, state: State) -> State | None:
+        return without_moves(state, self._trials, self._original, self._bench)
 
     # What the findings ask for.
 
@@ -332,25 +291,6 @@ class _Search:
         self._bench.held |= {*wanted}
         return bool(wanted)
 
-    # What comes in from outside.
-
-    def _by_intruders(self, state: State) -> State | None:
-        modules = frozenset(top for one in self._here.values() for top in tops(one))
-        env = {**self._original.host.env, **_set_by(state.plan)}
-        ways = without_intruders(
-            state.failure,
-            env,
-            self._original.environment,
-            modules,
-            by_signal=(state.ending.code or 0) < 0,
-        )
-        for what, steps in ways:
-            plan = combined(state.plan, Plan(title="", steps=steps))
-            found = self._trials.ends(plan, f"without {what}")
-            if found is not None and self._trials.is_further(state, found, ()):
-                return found
-        return None
-
     # Other releases.
 
     def _by_releases(self, state: State) -> State | None:
@@ -413,12 +353,3 @@ def _asked_by(report: Report) -> Iterator[Line]:
 def _is_later(release: str, here: str) -> bool:
     first, second = parse(release), parse(public(here))
     return first is not None and second is not None and first > second
-
-
-def _set_by(plan: Plan) -> dict[str, str]:
-    """Return the variables that a plan sets."""
-    found: dict[str, str] = {}
-    for step in plan.steps:
-        wanted = commands.variables(step) or {}
-        found |= {name: value or "" for name, value in wanted.items()}
-    return found

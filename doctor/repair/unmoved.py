@@ -1,0 +1,98 @@
+"""Bring a program further without a move of any package.
+
+The installed release comes again, a file of the project gets another name, or what comes from
+outside stays out.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from doctor.model.plans import Plan
+from doctor.repair import commands
+from doctor.repair.damage import damaged
+from doctor.repair.examination import Bench
+from doctor.repair.intruders import without_intruders
+from doctor.repair.merging import combined, moved_names
+from doctor.repair.reading import tops
+from doctor.repair.requests import Original
+from doctor.repair.shadows import shadows
+from doctor.repair.states import State, Trials
+from doctor.repair.suspects import suspects
+
+_HIDDEN = "failure/module-hidden"
+
+
+def without_moves(state: State, trials: Trials, original: Original, bench: Bench) -> State | None:
+    """Return a state in which the program comes further and no package moved; None without any."""
+    return (
+        _by_reinstalling(state, trials, original)
+        or _by_renaming(state, trials, original, bench)
+        or _by_intruders(state, trials, original)
+    )
+
+
+def _by_reinstalling(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state with the installed releases of damaged packages: nothing moves."""
+    blamed = [one.name for one in suspects(state.failure, trials.here, original.environment)]
+    moved = moved_names(state.plan)
+    broken = [
+        one
+        for one in damaged(blamed, trials.here, original.environment)
+        if one.package.name not in moved
+    ]
+    if not broken:
+        return None
+    found = trials.again(state, [one.package for one in broken])
+    if found is None:
+        return None
+    told = tuple(f"{one.package.name} {one.package.version}: {one.why}." for one in broken)
+    return found._replace(
+        plan=msgspec.structs.replace(found.plan, notes=(*found.plan.notes, *told)),
+        again=True,
+    )
+
+
+def _by_renaming(state: State, trials: Trials, original: Original, bench: Bench) -> State | None:
+    """Return the state with another name for a file that hides a module."""
+    modules = frozenset(top for one in trials.here.values() for top in tops(one))
+    folder = original.host.cwd
+    for shadow in shadows(state.failure, modules, original.environment, folder):
+        plan = combined(state.plan, Plan(title="", steps=(shadow.step,)))
+        found = trials.ends(plan, f"with {shadow.file.name} renamed")
+        if found is not None and trials.is_further(state, found, ()):
+            bench.titles[_HIDDEN] = shadow.words
+            plan = msgspec.structs.replace(
+                found.plan,
+                notes=(*found.plan.notes, shadow.note),
+                solves=(*found.plan.solves, _HIDDEN),
+            )
+            return found._replace(plan=plan, again=True)
+    return None
+
+
+def _by_intruders(state: State, trials: Trials, original: Original) -> State | None:
+    modules = frozenset(top for one in trials.here.values() for top in tops(one))
+    env = {**original.host.env, **_set_by(state.plan)}
+    ways = without_intruders(
+        state.failure,
+        env,
+        original.environment,
+        modules,
+        by_signal=(state.ending.code or 0) < 0,
+    )
+    for what, steps in ways:
+        plan = combined(state.plan, Plan(title="", steps=steps))
+        found = trials.ends(plan, f"without {what}")
+        if found is not None and trials.is_further(state, found, ()):
+            return found
+    return None
+
+
+def _set_by(plan: Plan) -> dict[str, str]:
+    """Return the variables that a plan sets."""
+    found: dict[str, str] = {}
+    for step in plan.steps:
+        wanted = commands.variables(step) or {}
+        found |= {name: value or "" for name, value in wanted.items()}
+    return found
