@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ _WITH_VALUE = frozenset(
 )
 """Options of pip and uv that take the next word."""
 _OF_ONE = ("--reinstall-package", "--upgrade-package", "-P")
+_REWRITE = "--reinstall-package"
 _SHOWN = 4
 
 
@@ -208,19 +210,36 @@ def _add(steps: list[Step], step: Step) -> None:
     for number, known in enumerate(steps) if wanted else ():
         here = install_of(known)
         if here is not None and wanted is not None and _alike(here, wanted, known, step):
-            steps[number] = with_requirements(known, here.head, _joined(here, wanted))
+            head = here.head if here.head == wanted.head else (*here.head, *_again(wanted.head))
+            steps[number] = with_requirements(known, head, _joined(here, wanted))
             return
     steps.append(step)
 
 
 def _alike(one: Install, other: Install, first: Step, second: Step) -> bool:
     return (
-        one.head == other.head
+        (one.head == other.head or _both_rewrite(one.head, other.head))
         and first.command is not None
         and second.command is not None
         and first.command.env == second.command.env
         and first.command.cwd == second.command.cwd
     )
+
+
+def _both_rewrite(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Say whether two installations write packages once more, and differ by the packages alone."""
+    plain, others = list(one), list(other)
+    for words in (plain, others):
+        for _ in range(words.count(_REWRITE)):
+            at = words.index(_REWRITE)
+            del words[at : at + 2]
+    return plain == others and "--no-deps" in plain and _REWRITE in one and _REWRITE in other
+
+
+def _again(head: Sequence[str]) -> tuple[str, ...]:
+    """Return the options of an installation that write packages once more."""
+    pairs = pairwise(head)
+    return tuple(word for pair in pairs if pair[0] == _REWRITE for word in pair)
 
 
 def _joined(one: Install, other: Install) -> tuple[str, ...]:

@@ -124,3 +124,15 @@ def test_what_is_not_offered_is_said_in_a_sentence() -> None:
     rules = ("boto 1.0 depends on url<2", "you require url==2.2.3")
     wanted = "boto 1.0 with what it needs asks for url<2, and the plan keeps url==2.2.3."
     assert conflict_words(rules) == wanted
+
+
+def test_packages_that_come_again_take_one_step() -> None:
+    head = ("uv", "pip", "install", "--python", "/e/bin/python")
+    plan = Plan(title="")
+    for name in ("one", "two"):
+        argv = (*head, "--reinstall-package", name, "--no-deps", f"{name}==1")
+        plan = combined(plan, Plan(title="", steps=(Step(command=Command(argv=argv)),)))
+    (step,) = plan.steps
+    assert step.command is not None
+    assert step.command.argv[-2:] == ("one==1", "two==1")
+    assert step.command.argv.count("--reinstall-package") == 2

@@ -104,3 +104,16 @@ def test_the_installed_release_comes_first_and_a_hiding_file_is_renamed(
     assert plan["steps"][-1]["argv"][:2] == ["mv", "-i"]
     assert (tmp_path / "profile.py").exists()
     assert plan["solves"] == ["python/program-files-gone", "failure/module-hidden"]
+
+
+def test_what_a_later_round_makes_needless_is_taken_out(tmp_path: Path) -> None:
+    """A newer `early` passes by the old `late`, which has to move in the next round anyway."""
+    made = house(tmp_path, {"other==1.0": ()}, "other==1.0")
+    checks = "import late\nif not hasattr(late, 'NEW'): raise RuntimeError('early fails')\n"
+    make_wheel(made.wheels, "early", "1.0", code=checks)
+    make_wheel(made.wheels, "early", "2.0")
+    make_wheel(made.wheels, "late", "1.0")
+    make_wheel(made.wheels, "late", "2.0", code="NEW = True\n")
+    made.install("--no-deps", "early==1.0", "late==1.0")
+    plan = _plan(made, "import early\nimport late\nprint(late.NEW)\n")
+    assert _moves(plan) == [("late", "2.0")]
