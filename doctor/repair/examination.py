@@ -22,6 +22,7 @@ from doctor.model.roles import Role, check_of
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.commands import Places, with_variables
+from doctor.repair.failures import telling
 from doctor.repair.limits import sourced
 from doctor.repair.merging import named_in
 from doctor.repair.modules import Import, concerned, failures, try_imports
@@ -62,7 +63,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def last_line(self) -> str:
         """Return the last line that the program wrote, empty where it wrote none."""
-        lines = [line for line in self.text.splitlines() if line.strip()]
+        lines = telling([line for line in self.text.splitlines() if line.strip()])
         return one_line(lines[-1], 300) if lines else ""
 
     def words_beside(self, before: Ending | None) -> str:

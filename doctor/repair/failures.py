@@ -7,13 +7,15 @@ program stops again later on.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 _FRAME = re.compile(r'^\s{0,200}File "([^"\n]{1,1000})", line (\d{1,9})')
 _BEGIN = "Traceback (most recent call last)"
 _LINES, _LONGEST, _ERROR_LINES, _CHAIN_LINES = 20_000, 2000, 20, 100
 _VARYING = re.compile(r"0x[0-9a-fA-F]{1,32}|\d{1,40}")
+_NOTICE = re.compile(r"^\s{0,80}-{5,200}\s{0,80}$|has removed its internal frames")
+"""What JAX writes below a traceback from which it took its own frames."""
 _SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
 
 
@@ -50,7 +52,7 @@ class Failure(NamedTuple):
 
 def failure_of(text: str) -> Failure:
     """Return the last failure that an output shows."""
-    lines = [line[:_LONGEST] for line in text.splitlines()[-_LINES:]]
+    lines = telling([line[:_LONGEST] for line in text.splitlines()[-_LINES:]])
     last: list[Frame] = []
     every: list[Frame] = []
     after = 0
@@ -72,6 +74,11 @@ def failure_of(text: str) -> Failure:
         " ".join(said[:_ERROR_LINES])[:_LONGEST],
         " ".join(flush[-_CHAIN_LINES:]),
     )
+
+
+def telling(lines: Sequence[str]) -> list[str]:
+    """Return lines without notices about frames that are not shown."""
+    return [line for line in lines if not _NOTICE.search(line)]
 
 
 def came_further(before: Failure, after: Failure, moved: Collection[str] = ()) -> bool:

@@ -7,7 +7,8 @@ further with it (failures.py). For each failure these are tried, in this order:
 2. another name for a file of the program's folder that hides a module (shadows.py);
 3. the program without what comes into it from outside (intruders.py);
 4. what the findings about this failure ask for, and the other plans;
-5. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
+5. the program without one variable of the shell that its packages read (settings.py);
+6. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
 
 Where the program asks for the release that a change took away, that package stays from then on, and
 the search begins again: who does not fit it has to move.
@@ -16,26 +17,20 @@ the search begins again: who does not fit it has to move.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from doctor.base.requirements import (
-    InvalidRequirement,
-    Line,
     may_meet,
     normalize_name,
-    read_line,
 )
 from doctor.base.text import one_line
-from doctor.base.versions import parse, public
+from doctor.base.versions import public
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
-from doctor.model.plans import Plan
-from doctor.model.report import Report
-from doctor.repair import commands
-from doctor.repair.commands import Kind
+from doctor.model.plans import Change, Plan
+from doctor.repair.bounds import bounds_of, broken, leaps, leaves_pins, limits_of
 from doctor.repair.examination import Bench, Ending
 from doctor.repair.merging import (
     combined,
@@ -48,16 +43,20 @@ from doctor.repair.merging import (
     without,
 )
 from doctor.repair.nearest import nearest
+from doctor.repair.other_releases import OtherReleases
+from doctor.repair.plan_reading import asked_by, installs_nothing_new, set_by
 from doctor.repair.pruning import pruned
-from doctor.repair.reading import SOURCE, unmet
-from doctor.repair.releases import Shelf
-from doctor.repair.requests import Original, actionable
+from doctor.repair.reading import unmet
+from doctor.repair.requests import Original
+from doctor.repair.settings import without_settings
+from doctor.repair.standing import is_later
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
 from doctor.repair.unmoved import without_moves
 
 _FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
 _NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
+_Way = Callable[[State], "State | None"]
 _SHARE = 0.6
 """The part of the time that is left which the search may take."""
 
@@ -84,6 +83,10 @@ class _Search:
         self._least = original.seconds_left() * (1 - _SHARE)
         self._trials = Trials(original, bench, progress)
         self._here = self._trials.here
+        self._others = OtherReleases(self._trials, self._environment, self._goes_on)
+        self._bounds = bounds_of(original, self._trials.releases)
+        self._limits: Mapping[str, str] = limits_of(self._bounds)
+        self._within = dict(self._limits)
 
     def plan(self, ending: Ending) -> Plan | None:
         """Return the plan of the furthest state."""
@@ -138,13 +141,16 @@ class _Search:
     def _next(self, state: State) -> State | None:
         """Return the first state in which the program comes further than in this one."""
         held = self._bench.held
-        ways = (
+        ways: tuple[_Way, ...] = (
             self._without_moves,
             self._by_findings,
+            self._by_settings,
             self._by_releases,
-            self._by_torch,
         )
-        for way in ways:
+        beyond: tuple[_Way, ...] = (self._by_findings, self._by_releases) if self._limits else ()
+        # What leaves the lists of the project is tried where nothing else helps.
+        for number, way in enumerate((*ways, *beyond, self._by_torch)):
+            self._within = dict(self._limits if number < len(ways) else {})
             found = way(state)
             if found is not None or self._bench.held != held or not self._goes_on():
                 return found
@@ -170,24 +176,31 @@ class _Search:
 
     def _by_plans(self, state: State, *, heavy: bool) -> State | None:
         tried: list[tuple[Step, ...]] = [state.plan.steps]
+        leap: State | None = None
         for plan in self._candidates(state):
             new = moved_names(plan) - moved_names(state.plan)
             if plan.steps in tried or not self._goes_on() or self._strays(new, state):
                 continue
-            if self._is_heavy(plan, state) is not heavy:
+            if self._is_heavy(plan, state) is not heavy or leaves_pins(
+                named_in(plan), self._within, self._trials.releases
+            ):
                 continue
-            if len(tried) > _CANDIDATES:
-                return None
             tried.append(plan.steps)
             trial = self._trials.whole(plan)
-            if trial is None or trial.program is None:
+            if trial is None or trial.program is None or self._leaves(trial.changes):
                 continue
             found = State(plan, trial.program, trial)
             if self._takes_away(found):
                 return None
             if self._trials.is_further(state, found, new):
-                return self._less(state, found)
-        return None
+                if not leaps(trial.changes, new):
+                    return self._less(state, found)
+                leap = leap or found
+        return self._less(state, leap) if leap is not None else None
+
+    def _leaves(self, changes: Sequence[Change]) -> bool:
+        """Say whether changes leave what the lists of the project ask for, as long as it counts."""
+        return bool(self._within) and any(one.leads for one in broken(changes, self._bounds))
 
     def _less(self, state: State, found: State) -> State:
         """Return a state without the moves that the program does not need, the oldest first.
@@ -205,8 +218,10 @@ class _Search:
             release = release_of(found, name)
             if release and name in named_in(found.plan) and self._goes_on():
                 base = State(without(found.plan, name), state.ending)
-                up = _is_later(release, self._here[name].version)
-                found = self._nearer(base, found, name, self._trials.shelf(base).lines(name, up=up))
+                up = is_later(release, self._here[name].version)
+                found = self._others.nearer(
+                    base, found, name, self._trials.shelf(base, self._within).lines(name, up=up)
+                )
         return found
 
     def _strays(self, names: Iterable[str], state: State) -> bool:
@@ -235,7 +250,9 @@ class _Search:
             return
         trial = state.trial or self._trials.whole(state.plan)
         for follow in trial.follow_ups if trial is not None else ():
-            if moved_names(follow) & held or self._is_idle(follow):
+            if moved_names(follow) & held or installs_nothing_new(
+                follow, self._here, self._environment
+            ):
                 continue
             if contradict(state.plan, follow):
                 yield instead(state.plan, follow)
@@ -256,26 +273,6 @@ class _Search:
             held=self._bench.held,
         )
 
-    def _is_idle(self, plan: Plan) -> bool:
-        """Say whether a plan only installs what is installed."""
-        texts = [text for step in plan.steps if (found := install_of(step)) for text in found[1]]
-        kinds = {commands.task(step, self._original.environment).kind for step in plan.steps}
-        forced = any(
-            word.startswith(("--upgrade", "--reinstall", "--force"))
-            for step in plan.steps
-            if (found := install_of(step))
-            for word in found.head
-        )
-        return kinds == {Kind.INSTALL} and not forced and all(map(self._is_here, texts))
-
-    def _is_here(self, text: str) -> bool:
-        try:
-            line = read_line(text)
-        except InvalidRequirement:
-            return False
-        one = self._here.get(normalize_name(line.name))
-        return one is not None and not line.address and may_meet(one.version, line.specifier)
-
     def _takes_away(self, state: State) -> bool:
         """Say whether the program now asks for the release that the plan took away, and hold it."""
         if state.trial is None or state.trial.report is None or state.ending.ok:
@@ -283,7 +280,7 @@ class _Search:
         after = {one.name: one.after for one in state.trial.changes if one.before}
         wanted = [
             normalize_name(line.name)
-            for line in _asked_by(state.trial.report)
+            for line in asked_by(state.trial.report)
             if (release := after.get(normalize_name(line.name)))
             and not may_meet(release, line.specifier)
             and may_meet(self._here[normalize_name(line.name)].version, line.specifier)
@@ -291,65 +288,20 @@ class _Search:
         self._bench.held |= {*wanted}
         return bool(wanted)
 
-    # Other releases.
-
     def _by_releases(self, state: State) -> State | None:
-        """Return a state with another release of one package, the nearest that helps."""
-        shelf = self._trials.shelf(state)
-        moved = moved_names(state.plan) | self._bench.held
-        every = suspects(state.failure, self._here, self._environment)
-        named = [one for one in every if one.name not in moved]
-        for same, share in _ORDER:
-            for one in named:
-                if not self._goes_on():
-                    return None
-                up = one.up is same
-                found = self._at(state, one.name, shelf, share, up=up)
-                if found is not None:
-                    lines = shelf.lines(one.name, up=up)
-                    return self._nearer(state, found, one.name, lines)
+        return self._others.helpful(state, self._bench.held, self._within)
+
+    def _by_settings(self, state: State) -> State | None:
+        """Return a state without one variable of the shell that the failing packages read."""
+        env = {**self._original.host.env, **set_by(state.plan)}
+        return self._without(state, without_settings(state.failure, env))
+
+    def _without(self, state: State, ways: Iterable[tuple[str, tuple[Step, ...]]]) -> State | None:
+        for what, steps in ways:
+            if not self._goes_on():
+                return None
+            plan = combined(state.plan, Plan(title="", steps=steps))
+            found = self._trials.ends(plan, f"without {what}")
+            if found is not None and self._trials.is_further(state, found, ()):
+                return found
         return None
-
-    def _at(self, state: State, name: str, shelf: Shelf, share: float, *, up: bool) -> State | None:
-        """Return the state with the release that lies at a share of the way to the farthest."""
-        if up and share == 1.0:
-            release = shelf.newest(name, f">{public(self._here[name].version)}")
-        else:
-            lines = shelf.lines(name, up=up)
-            release = lines[round(share * (len(lines) - 1))] if lines else ""
-        return self._trials.with_release(state, name, release) if release else None
-
-    def _nearer(self, state: State, found: State, name: str, lines: Sequence[str]) -> State:
-        """Return the state with the nearest release that helps, by halves up to one that does."""
-        release = release_of(found, name)
-        low, high = 0, lines.index(release) if release in lines else 0
-        while low < high and self._goes_on():
-            middle = (low + high) // 2
-            nearer = self._trials.with_release(state, name, lines[middle])
-            if nearer is not None and is_as_far(nearer, found):
-                found, high = nearer, middle
-            else:
-                low = middle + 1
-        return found
-
-
-_ORDER = tuple((same, share) for share in (1.0, 0.0, 0.5) for same in (True, False))
-"""Whether the likelier direction is tried, and how far along its releases."""
-
-
-def _asked_by(report: Report) -> Iterator[Line]:
-    """Yield the requirements of the fixes for what the program itself printed."""
-    for found in actionable(report):
-        if all(piece.source != SOURCE for piece in found.evidence):
-            continue
-        for fix in found.fixes:
-            for step in fix.steps if not fix.use_if else ():
-                install = install_of(step)
-                for text in install.requirements if install else ():
-                    with suppress(InvalidRequirement):
-                        yield read_line(text)
-
-
-def _is_later(release: str, here: str) -> bool:
-    first, second = parse(release), parse(public(here))
-    return first is not None and second is not None and first > second

@@ -14,6 +14,7 @@ from doctor.model.checks import Progress
 from doctor.model.facts import value_of
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan, Proof, ProofVerdict
+from doctor.repair.bounds import bounds_of, noted
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
 from doctor.repair.leading import lead
@@ -29,6 +30,7 @@ from doctor.repair.merging import (
 )
 from doctor.repair.new_environment import followed, making, tasks_of, with_start
 from doctor.repair.project import ProjectError
+from doctor.repair.real import of_original, of_plan
 from doctor.repair.requests import Original, actionable
 from doctor.repair.resolve import compiles
 from doctor.repair.trial import attempt
@@ -96,7 +98,8 @@ def prove(
         facts = original.report.observation.facts
         others = tuple(one for one in others if led is None and is_other_way(one, best.plan))
         others = tuple(one for one in others if not departures(one, facts))
-    return best._replace(plan=msgspec.structs.replace(best.plan, alternatives=_alone(others)))
+    plan = noted(best.plan, bounds_of(original, original.packages)) if best.ok else best.plan
+    return best._replace(plan=msgspec.structs.replace(plan, alternatives=_alone(others)))
 
 
 def is_other_way(plan: Plan, proved: Plan) -> bool:
@@ -153,7 +156,7 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
         done = _judged(now, tried, original)
         if tried.ok:
             done = done._replace(plan=with_start(done.plan, making(tasks), original))
-            return _with_healed(done, seen, tried)
+            return _with_healed(done, seen, tried, original)
         failures.add((tried.failed, *tried.wrong, *tried.left))
         seen = tuple(dict.fromkeys((*seen, *_titles(tried))))
         if best is None or _rank(done.plan) < _rank(best.plan):
@@ -178,16 +181,17 @@ def _titles(tried: Trial) -> _Found:
     return tuple((one.id, one.title) for one in found)
 
 
-def _with_healed(done: Attempted, seen: _Found, tried: Trial) -> Attempted:
+def _with_healed(done: Attempted, seen: _Found, tried: Trial, original: Original) -> Attempted:
     """Return what was proved with the findings of the rounds before that are gone."""
     still = {*_titles(tried)}
     known = {*done.plan.solves, *(name for name, _ in seen)}
     met = [(f"requires/{one.package}", one.words) for one in tried.met]
-    seen = (*seen, *(one for one in met if one[0] not in known))
+    seen = of_original((*seen, *(one for one in met if one[0] not in known)), original)
     healed = tuple(one for one in seen if one not in still)
     names = (name for name, _ in healed if name not in done.plan.leaves)
     solves = tuple(dict.fromkeys((*done.plan.solves, *names)))
-    return done._replace(plan=msgspec.structs.replace(done.plan, solves=solves), healed=healed)
+    plan = of_plan(msgspec.structs.replace(done.plan, solves=solves), original)
+    return done._replace(plan=plan, healed=healed)
 
 
 def _not_possible(tasks: Sequence[Task]) -> str:

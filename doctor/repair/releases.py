@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from doctor.base.versions import parse, public
+from doctor.base.versions import major, parse, public
 from doctor.environments.answers import Resolution
 from doctor.environments.installer import dry_run
 from doctor.fixes import installer
@@ -45,9 +45,15 @@ class Shelf:
             self._known[key] = self._ask(name, specifier)
         return self._known[key]
 
-    def lines(self, name: str, *, up: bool) -> tuple[str, ...]:
+    def bound(self, name: str, *, up: bool, leap: bool = True) -> str:
+        """Return the range above or below the installed release, without `leap` in its major."""
+        here = public(self._here[name])
+        end = "" if leap or not up else f",<{(major(here) or 0) + 1}"
+        return f"{'>' if up else '<'}{here}{end}"
+
+    def lines(self, name: str, *, up: bool, leap: bool = True) -> tuple[str, ...]:
         """Return the last release of each line above or below the installed one, nearest first."""
-        bound = f"{'>' if up else '<'}{public(self._here[name])}"
+        bound = self.bound(name, up=up, leap=leap)
         found: list[str] = []
         specifier = bound
         while len(found) < _MOST_LINES and (release := self.newest(name, specifier)):

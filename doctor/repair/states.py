@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -65,6 +66,7 @@ class Trials:
         self._original, self._bench, self._progress = original, bench, progress
         folders = [str(folder) for folder in original.environment.folders]
         self.here: Mapping[str, Distribution] = {one.name: one for one in installed(folders)}
+        self.releases = {name: one.version for name, one in self.here.items()}
         self._requests = requests_of(self.here, original.environment)
         self._ended: dict[str, Ending | None] = {}
 
@@ -88,8 +90,8 @@ class Trials:
         # The lines of the same release can be compared.
         return found if found is not None and self.is_further(state, found, ()) else None
 
-    def shelf(self, state: State) -> Shelf:
-        """Return the releases that fit a state."""
+    def shelf(self, state: State, limits: Mapping[str, str] = MappingProxyType({})) -> Shelf:
+        """Return the releases that fit a state and `limits`, specifiers by name."""
         changes = state.trial.changes if state.trial is not None else ()
         here = {name: one.version for name, one in self.here.items()}
         here |= {one.name: one.after for one in changes if one.after}
@@ -106,6 +108,8 @@ class Trials:
             name: [specifier for who, specifier in each if who not in moved]
             for name, each in self._requests.items()
         }
+        for name, limit in limits.items():
+            asked[name] = [*asked.get(name, ()), limit]
         return Shelf(here, asked, self._original.report.observation.facts, self.asking())
 
     def asking(self) -> Host:

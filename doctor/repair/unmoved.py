@@ -9,11 +9,11 @@ from __future__ import annotations
 import msgspec
 
 from doctor.model.plans import Plan
-from doctor.repair import commands
 from doctor.repair.damage import damaged
 from doctor.repair.examination import Bench
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import combined, moved_names
+from doctor.repair.plan_reading import set_by
 from doctor.repair.reading import tops
 from doctor.repair.requests import Original
 from doctor.repair.shadows import shadows
@@ -73,7 +73,7 @@ def _by_renaming(state: State, trials: Trials, original: Original, bench: Bench)
 
 def _by_intruders(state: State, trials: Trials, original: Original) -> State | None:
     modules = frozenset(top for one in trials.here.values() for top in tops(one))
-    env = {**original.host.env, **_set_by(state.plan)}
+    env = {**original.host.env, **set_by(state.plan)}
     ways = without_intruders(
         state.failure,
         env,
@@ -87,12 +87,3 @@ def _by_intruders(state: State, trials: Trials, original: Original) -> State | N
         if found is not None and trials.is_further(state, found, ()):
             return found
     return None
-
-
-def _set_by(plan: Plan) -> dict[str, str]:
-    """Return the variables that a plan sets."""
-    found: dict[str, str] = {}
-    for step in plan.steps:
-        wanted = commands.variables(step) or {}
-        found |= {name: value or "" for name, value in wanted.items()}
-    return found

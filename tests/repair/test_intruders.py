@@ -15,6 +15,7 @@ from doctor.model.fixes import Step
 from doctor.repair.commands import variables
 from doctor.repair.failures import failure_of
 from doctor.repair.intruders import without_intruders
+from doctor.repair.settings import without_settings
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
 _SYMBOL = failure_of("ImportError: /env/libtorch.so: undefined symbol: ncclFoo")
@@ -79,3 +80,24 @@ def test_a_folder_that_a_pth_file_puts_first_is_made_a_plain_path(
     assert step.edit is not None
     assert (step.edit.file, step.edit.after) == (str(pth), str(lab))
     assert not list(without_intruders(_PLAIN, {}, around, {"other"}))
+
+
+def test_one_variable_that_the_failing_packages_read_goes_at_a_time() -> None:
+    """What the failure names comes first; folders, tokens and other packages' variables stay."""
+    env = {
+        "JAX_PLATFORMS": "cuda",
+        "XLA_FLAGS": "--old",
+        "HF_TOKEN": "x",
+        "JAX_CACHE_DIR": "/c",
+        "TF_X": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    jax = '  File "/env/lib/python3.11/site-packages/jax/numpy.py", line 5, in linspace\n'
+    text = f"Traceback (most recent call last):\n{jax}AssertionError\n" + "-" * 20
+    hidden = f"{text}\nFor simplicity, JAX has removed its internal frames from the traceback.\n"
+    failure = failure_of(hidden)
+    assert failure.error == "AssertionError"
+    assert [name for name, _ in without_settings(failure, env)] == ["JAX_PLATFORMS", "XLA_FLAGS"]
+    abort = failure_of("F0000 parse_flags.cc:226] Unknown flag in XLA_FLAGS: --old, HF_TOKEN\n")
+    ((name, (step,)),) = without_settings(abort, env)
+    assert (name, variables(step)) == ("XLA_FLAGS", {"XLA_FLAGS": None})

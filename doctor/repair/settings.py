@@ -1,0 +1,51 @@
+"""Find variables of the shell that a failing program's packages read, and write how to unset one.
+
+Those that the failure names come first, then those that begin as the names of the packages in the
+traceback do. Where files are kept, who the user is, and what keeps off the network stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from doctor.model.fixes import Command, Step
+from doctor.repair.failures import Failure
+
+_NAME = re.compile(r"\b[A-Z][A-Z0-9]{1,40}_[A-Z0-9_]{1,60}\b")
+_KEPT = re.compile(
+    r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|PROXY|OFFLINE|_(?:HOME|DIR|CACHE|PATH|ROOT|URL|ENDPOINT)$"
+)
+_READ = re.compile(r"(?:JAX|XLA|TF|HF|TRANSFORMERS|OMP|MKL|KMP|NUMBA|PYTORCH|TORCH|NCCL|CUDA)_")
+_FURTHER = {
+    "jax": ("JAX_", "XLA_"),
+    "jaxlib": ("JAX_", "XLA_"),
+    "tensorflow": ("TF_", "XLA_"),
+    "keras": ("KERAS_", "TF_"),
+    "torch": ("PYTORCH_", "TORCH_"),
+    "transformers": ("TRANSFORMERS_", "HF_"),
+    "huggingface_hub": ("HF_",),
+}
+"""Beginnings of the variables that a package reads, where they are not its own name.
+
+- https://docs.jax.dev/en/latest/config_options.html
+- https://docs.pytorch.org/docs/stable/torch_environment_variables.html
+- https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables
+"""
+_MOST = 6
+
+
+def without_settings(
+    failure: Failure, env: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    """Yield ways to start without one variable that is set: its name, and the steps."""
+    tops = dict.fromkeys(frame.top for frame in reversed(failure.every) if frame.top)
+    begins = {one for top in tops for one in _FURTHER.get(top, (f"{top.upper()}_",))}
+    if any(top in _FURTHER for top in tops):
+        begins.add("CUDA_VISIBLE_DEVICES")
+    named = [name for name in _NAME.findall(failure.chain) if _READ.match(name)]
+    own = sorted(name for name in env if name.startswith(tuple(begins)))
+    for name in [one for one in dict.fromkeys((*named, *own)) if env.get(one)][:_MOST]:
+        if not _KEPT.search(name):
+            title = f"Where the shell, the job or the image sets {name}, leave it out"
+            yield name, (Step(title=title, command=Command(argv=("unset", name))),)

@@ -1,0 +1,123 @@
+"""What the project's lists ask for leads, and a plan that leaves it says so."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from doctor.environments.environment import environment_at
+from doctor.host import Host
+from doctor.model.facts import present
+from doctor.model.observation import Observation
+from doctor.model.plans import Change, Plan
+from doctor.model.report import CatalogStamp, Report
+from doctor.pipeline.requests import CheckRequest, ObserveRequest
+from doctor.repair.bounds import (
+    Bound,
+    bounds_of,
+    broken,
+    leaps,
+    leaves_pins,
+    limits_of,
+    noted,
+)
+from doctor.repair.real import of_original, of_plan
+from doctor.repair.releases import Shelf
+from doctor.repair.requests import FixRequest, Original
+
+_HERE = {"openai": "1.50.0", "pandas": "2.0.3", "numpy": "1.26.4", "coverage": "6.5.0"}
+
+
+def _original(project: Path, *names: str) -> Original:
+    host = Host()
+    facts = {"project.manifests": present(list(names), "project")}
+    return Original(
+        request=FixRequest(check=CheckRequest(observe=ObserveRequest(project=project))),
+        host=host,
+        report=Report(
+            command="fix",
+            doctor_version="0",
+            catalog=CatalogStamp(digest="", issues=0, newest_source=""),
+            observation=Observation(doctor_version="0", facts=facts),
+        ),
+        environment=environment_at(Path(sys.executable), host),
+        packages=_HERE,
+        problems=(),
+        deadline=time.monotonic() + 60,
+    )
+
+
+def _bounds(tmp_path: Path) -> tuple[Bound, ...]:
+    (tmp_path / "requirements.txt").write_text("openai==1.50.0\n-r base.txt\nmissing<2\n")
+    (tmp_path / "base.txt").write_text(
+        "numpy<2; python_version<'3.12'\nnumpy>=2; python_version>='3.12'\npandas>=2.1,<3\n"
+    )
+    (tmp_path / "requirements-dev.txt").write_text("coverage==6.5.0\n")
+    return bounds_of(_original(tmp_path, "requirements.txt", "requirements-dev.txt"), _HERE)
+
+
+def test_lists_of_the_project_lead_and_lists_for_tests_do_not(tmp_path: Path) -> None:
+    """Included files count, also a range that the installed release is not in."""
+    bounds = _bounds(tmp_path)
+    want = {"openai": "==1.50.0", "numpy": "<2", "pandas": ">=2.1,<3"}
+    assert limits_of(bounds) == want
+    assert [one.source for one in bounds if not one.leads] == ["requirements-dev.txt:1"]
+
+
+def test_a_plan_names_each_line_that_it_leaves(tmp_path: Path) -> None:
+    bounds = _bounds(tmp_path)
+    new = Change(name="openai", before="1.50.0", after="1.109.1")
+    back = Change(name="pandas", before="2.0.3", after="2.1.4")
+    tests = Change(name="coverage", before="6.5.0", after="7.6.12")
+    assert [one.source for one in broken((new, back), bounds)] == ["requirements.txt:1"]
+    (note,) = noted(Plan(title="x", changes=(new, back)), bounds).notes
+    assert note == (
+        "requirements.txt:1 asks for openai==1.50.0, and the plan installs 1.109.1: "
+        "no plan that keeps to it was proved."
+    )
+    (note,) = noted(Plan(title="x", changes=(tests,)), bounds).notes
+    assert note.endswith("coverage==6.5.0, and the plan installs 7.6.12.")
+    assert not noted(Plan(title="x", changes=(back,)), bounds).notes
+
+
+def test_a_plan_that_moves_what_is_pinned_is_known_before_it_runs() -> None:
+    limits = {"openai": "==1.50.0", "numpy": "<2"}
+    for named in ({"openai": ""}, {"openai": ">=1.55.3"}, {"numpy": "==2.1.0"}):
+        assert leaves_pins(named, limits, _HERE)
+    for named in ({"openai": "==1.50.0"}, {"numpy": ">=1.26"}, {"httpx": "<0.28"}):
+        assert not leaves_pins(named, limits, _HERE)
+
+
+def test_what_was_only_so_in_a_copy_is_not_told(tmp_path: Path) -> None:
+    """A requirement that a round broke is none of the user's, nor a build of its release."""
+    text = "The package `app` requires `numpy>=2`, but `1.26.4` is installed"
+    original = msgspec.structs.replace(_original(tmp_path), problems=(text,))
+    words = "app asks for numpy>=2, and 1.26.4 is installed"
+    found = (
+        ("requires/app", "app asks for numpy>=2, and 1.9 is installed"),
+        ("requires/lib", "lib asks for numpy>1, and 0.9 is installed"),
+        ("failure/x", "x"),
+    )
+    assert of_original(found, original) == (("requires/app", words), ("failure/x", "x"))
+    notes = (
+        "No wheel of numpy==0.9 for Python 3.11: it would be compiled.",
+        "No wheel of numpy==2.1.0 for Python 3.11: it would be compiled.",
+        "Round 1 ended: x",
+    )
+    change = Change(name="numpy", before="1.26.4", after="2.1.0")
+    plan = Plan(title="", changes=(change,), notes=notes, solves=("requires/lib", "requires/app"))
+    plan = of_plan(plan, original)
+    assert (plan.notes, plan.solves) == (notes[1:], ("requires/app",))
+
+
+def test_a_major_release_is_a_leap_only_upwards() -> None:
+    up = Change(name="transformers", before="4.57.6", after="5.23.0")
+    down = Change(name="hub", before="1.33.0", after="0.36.2")
+    assert leaps((up, down), ["transformers"])
+    assert not leaps((up, down), ["hub"])
+    shelf = Shelf({"pandas": "2.2.3"}, {}, {}, Host())
+    assert shelf.bound("pandas", up=True, leap=False) == ">2.2.3,<3"
+    assert shelf.bound("pandas", up=False, leap=False) == "<2.2.3"
