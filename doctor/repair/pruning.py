@@ -27,7 +27,7 @@ def pruned(
     state: State, trials: Trials, needed: Collection[str], goes_on: Callable[[], bool]
 ) -> State:
     """Return a state without what the program does without; `needed` are packages that stay."""
-    units = [one for one in _units(state.plan) if one not in needed]
+    units = [one for one in _units(state.plan) if isinstance(one, Step) or one not in needed]
     half = (len(units) + 1) // 2
     waiting = [units[:half], units[half:]]
     runs = 0
