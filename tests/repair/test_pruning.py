@@ -1,0 +1,33 @@
+"""What a program does without leaves the plan, whatever kind of step it is."""
+
+from __future__ import annotations
+
+from doctor.model.fixes import Command, Step
+from doctor.model.plans import Plan
+from doctor.repair.examination import Ending
+from doctor.repair.pruning import pruned
+from doctor.repair.states import State, Trials
+
+_SET = Step(command=Command(argv=(), env={"JAX_PLATFORMS": "cpu"}))
+_UNSET = Step(command=Command(argv=("unset", "XLA_FLAGS")))
+_INSTALL = Step(command=Command(argv=("uv", "pip", "install", "idna==3.10", "click==8.1.8")))
+
+
+class _NeedsIdna(Trials):
+    """The program ends well wherever idna 3.10 is installed."""
+
+    def __init__(self) -> None:
+        pass
+
+    def ends(self, plan: Plan, why: str) -> State | None:
+        words = [word for step in plan.steps if step.command for word in step.command.argv]
+        return State(plan, Ending(code=0 if "idna==3.10" in words else 1, text=why))
+
+
+def test_variables_and_packages_that_the_program_does_without_leave_the_plan() -> None:
+    plan = Plan(title="", steps=(_SET, _INSTALL, _UNSET))
+    left = pruned(State(plan, Ending(code=0, text="")), _NeedsIdna(), {"numpy"}, lambda: True).plan
+    (step,) = left.steps
+    assert step.command is not None
+    assert step.command.argv[-1] == "idna==3.10"
+    assert "click==8.1.8" not in step.command.argv
