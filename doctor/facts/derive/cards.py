@@ -129,7 +129,8 @@ def _not_taken(there: list[dict[str, Any]], facts: Facts) -> list[dict[str, Any]
     gpus, nvml = facts.get("nvidia.gpus", absent("")), facts.get("nvidia.nvml", absent(""))
     if gpus.state is State.UNKNOWN or nvml.state is not State.ABSENT or value_of(facts, "host.wsl"):
         return []
-    taken = [gpu for gpu in gpus.value or () if isinstance(gpu, dict)]
+    listed = gpus.value if isinstance(gpus.value, list | tuple) else ()
+    taken = [gpu for gpu in listed if isinstance(gpu, dict)]
     # A container, and a job of a cluster, see the cards of their host on PCI, and only GPUs of
     # their own.
     contained = value_of(facts, "host.container")
