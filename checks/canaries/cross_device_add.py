@@ -278,11 +278,11 @@ def can_access(device: str, other: str) -> bool | None:
     return bool(torch.cuda.can_device_access_peer(torch.device(device), torch.device(other)))
 
 
-def loaded_runtime() -> Any:
-    """Open the CUDA runtime that this process has loaded already."""
+def runtime_paths() -> list[str]:
+    """Return the files of CUDA's runtime that this process has loaded."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            paths = sorted(
+            return sorted(
                 {
                     line.split(maxsplit=5)[5].strip()
                     for line in maps
@@ -290,7 +290,12 @@ def loaded_runtime() -> Any:
                 }
             )
     except OSError:
-        return None
+        return []
+
+
+def loaded_runtime() -> Any:
+    """Open the CUDA runtime that this process has loaded already."""
+    paths = runtime_paths()
     return ctypes.CDLL(paths[0]) if paths else None
 
 

@@ -154,9 +154,9 @@ def test_the_runtime_of_a_wheel_with_a_hash_in_its_name_is_found(
         f"ctypes.CDLL({str(library)!r})\n"
         f"sys.path.insert(0, {str(CHECKS)!r})\n"
         f"script = runpy.run_path({str(CHECKS / _CROSS)!r})\n"
-        "print(script['loaded_runtime']()._name)\n"
+        "print(*script['runtime_paths'](), sep='\\n')\n"
     )
     said = subprocess.run(
         [str(gpus_python), "-c", asked], capture_output=True, text=True, check=True
     )
-    assert said.stdout.strip() == str(library)
+    assert str(library) in said.stdout.splitlines()
