@@ -2,7 +2,7 @@
 
 On a terminal the report itself appears piece by piece: the machine and the findings of files and
 tools, then a line for each check, then the rest. Elsewhere standard error gets a line for each
-check, and a sign of life after ten seconds of silence: CI systems end jobs that print nothing.
+check, and a sign of life after eight seconds of silence: CI systems end jobs that print nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from doctor.model.report import Report
     from doctor.report.terminal.document import Screen
 
-_SILENCE, _QUIET_SILENCE = 10.0, 60.0
+_SILENCE, _QUIET_SILENCE = 8.0, 60.0
 """Seconds without a line, after which one says that doctor is alive; the second with --quiet."""
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from doctor.cli.console import say, style
 from doctor.model.checks import Progress
 
-_SILENCE = 20.0
+_SILENCE = 8.0
 """Seconds without a line, after which one says what runs."""
 
 
