@@ -136,11 +136,11 @@ def fix(
         program=tuple(context.args),
         offline=offline,
     )
-    from doctor.repair.fix import exit_code
-    from doctor.repair.fix import fix as mend
-
     level = -1 if quiet else int(verbose)
     with stages(quiet=quiet) as progress:
+        from doctor.repair.fix import exit_code
+        from doctor.repair.fix import fix as mend
+
         outcome = mend(request, progress)
     repair = _with_next_step(outcome) if prove and not apply else outcome.repair
     if patch:

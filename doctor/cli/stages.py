@@ -35,7 +35,9 @@ def stages(*, quiet: bool = False) -> Iterator[Progress]:
 
             yield moving
     else:
-        yield _Lines().show
+        lines = _Lines()
+        lines.show("reading files", 0)
+        yield lines.show
 
 
 class _Lines:
