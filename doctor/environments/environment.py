@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -61,6 +62,16 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
             editable=tuple(_moved(folder, self.root, root) for folder in self.editable),
             base=root if self.base == self.root else self.base,
         )
+
+
+@lru_cache(maxsize=8)
+def interpreter_of(environment: Environment) -> Interpreter:
+    """Return how the interpreter of an environment describes itself; it is started once.
+
+    For what does not change with packages: its release, its tags, its markers. Raises
+    `doctor.observe.targets.TargetError` where it does not start.
+    """
+    return describe(Host(), environment.python)
 
 
 def environment_at(python: Path, host: Host, interpreter: Interpreter | None = None) -> Environment:

@@ -12,27 +12,24 @@ https://packaging.python.org/en/latest/specifications/binary-distribution-format
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from packaging.tags import Tag, compatible_tags, cpython_tags, parse_tag
 
-from doctor.environments.environment import Environment
-from doctor.host import Host, UnreadableFile, read_regular
+from doctor.environments.environment import Environment, interpreter_of
+from doctor.host import UnreadableFile, read_regular
 from doctor.observe.installed.distributions import record_of
+from doctor.observe.probes.files.owners import HASHED_BY, hash_of
 from doctor.observe.probes.files.records import rows
 from doctor.observe.scene import Distribution, Interpreter
-from doctor.observe.targets import TargetError, describe
+from doctor.observe.targets import TargetError
 
 _WHEEL_LIMIT, _HASHED, _LARGEST, _TAGS = 1 << 16, 400, 16 << 20, 200
 _TAG = re.compile(r"^Tag:[ \t]{0,20}([\w.]{1,200}-[\w.]{1,200}-[\w.]{1,300})[ \t\r]{0,20}$", re.M)
-_ALGORITHM = "sha256="
 
 
 class Damage(NamedTuple):
@@ -50,7 +47,7 @@ def misfits(here: Iterable[Distribution], environment: Environment) -> tuple[Dam
     if not tagged:
         return ()
     try:
-        interpreter = describe(Host(), environment.python)
+        interpreter = interpreter_of(environment)
     except TargetError:
         return ()
     supported = _supported(interpreter)
@@ -79,9 +76,9 @@ def changed(one: Distribution) -> str:
                 continue
             if size is not None and there != size:
                 return f"{path} is not the file that was installed"
-            if digest.startswith(_ALGORITHM) and there <= _LARGEST and hashed < _HASHED:
+            if digest.startswith(HASHED_BY) and there <= _LARGEST and hashed < _HASHED:
                 hashed += 1
-                if _digest(place) not in ("", digest):
+                if hash_of(place, _LARGEST) not in ("", digest):
                     return f"{path} is not the file that was installed"
     return ""
 
@@ -136,12 +133,3 @@ def _all_tags(version: tuple[int, int]) -> Iterator[Tag]:
     abi = f"cp{version[0]}{version[1]}"
     yield from cpython_tags(version, abis=[abi])
     yield from compatible_tags(version, interpreter=abi)
-
-
-def _digest(place: Path) -> str:
-    try:
-        data = place.read_bytes()
-    except OSError:
-        return ""
-    value = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
-    return _ALGORITHM + value.rstrip("=")

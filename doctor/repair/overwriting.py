@@ -8,8 +8,6 @@ https://packaging.python.org/en/latest/specifications/recording-installed-packag
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,21 +15,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor.base.requirements import normalize_name
-from doctor.environments.environment import Environment
-from doctor.host import Host, UnreadableFile
-from doctor.host.reading import read_whole
+from doctor.environments.environment import Environment, interpreter_of
+from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, Facts, absent, present, value_of
 from doctor.observe.installed.distributions import installed, record_of, requirements
+from doctor.observe.probes.files.owners import HASHED_BY, hash_of
 from doctor.observe.probes.files.records import rows
 from doctor.observe.scene import Distribution
-from doctor.observe.targets import TargetError, describe
+from doctor.observe.targets import TargetError
 
 _SOURCE = "RECORD hashes"
 _NAMES = ("program.overwritten", "program.overwritten_packages", "program.overwriting_spare")
 _MOST, _MOST_HASHED, _LARGEST, _LINES = 20, 400, 512 << 20, 20_000
 _FRAME = re.compile(r"(?:site|dist)-packages[/\\](\w{1,100})")
 _QUOTED = re.compile(r"['\"`]([A-Za-z_]\w{0,100})(?:\.[\w.]{1,200})?['\"`]")
-_ALGORITHM = "sha256="
 
 
 class Overwritten(NamedTuple):
@@ -80,7 +77,7 @@ def _overwritten(distributions: Sequence[Distribution], tops: frozenset[str]) ->
         with suppress(UnreadableFile):
             for path, _, digest in rows(record_of(one)):
                 top = path.partition("/")[0].partition(".")[0]
-                if top in tops and digest.startswith(_ALGORITHM):
+                if top in tops and digest.startswith(HASHED_BY):
                     claims.setdefault(one.folder.parent / path, {})[one.name] = (one, digest)
     shared = [
         (place, owners)
@@ -93,24 +90,12 @@ def _overwritten(distributions: Sequence[Distribution], tops: frozenset[str]) ->
 
 
 def _lost(place: Path, owners: Mapping[str, tuple[Distribution, str]]) -> Iterable[Overwritten]:
-    here = _digest(place)
+    here = hash_of(place, _LARGEST)
     winner = next((one for one, digest in owners.values() if digest == here), None)
     if winner is not None:
         for one, digest in owners.values():
             if digest != here:
                 yield Overwritten(str(place.relative_to(one.folder.parent)), one, winner)
-
-
-def _digest(path: Path) -> str:
-    """Hash a file as RECORD does; an empty text where it cannot be read."""
-    try:
-        data = read_whole(path, _LARGEST)
-    except (OSError, UnreadableFile):
-        return ""
-    if data is None:
-        return ""
-    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=")
-    return _ALGORITHM + digest.decode()
 
 
 def _asked(
@@ -120,7 +105,7 @@ def _asked(
     pinned = value_of(facts, "project.pinned")
     names = {str(name) for name in pinned} if isinstance(pinned, dict) else set[str]()
     with suppress(TargetError):
-        interpreter = describe(Host(), environment.python)
+        interpreter = interpreter_of(environment)
         for one in distributions:
             with suppress(UnreadableFile):
                 names |= {normalize_name(each.name) for each in requirements(one, interpreter)}

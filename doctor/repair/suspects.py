@@ -14,11 +14,10 @@ from statistics import median
 from typing import NamedTuple
 
 from doctor.base.requirements import normalize_name
-from doctor.environments.environment import Environment
-from doctor.host import Host, UnreadableFile, read_regular
+from doctor.environments.environment import Environment, interpreter_of
+from doctor.host import UnreadableFile, read_regular
 from doctor.observe.installed.distributions import requirements
 from doctor.observe.scene import Distribution
-from doctor.observe.targets import describe
 from doctor.repair.failures import Failure
 from doctor.repair.reading import tops
 
@@ -83,7 +82,7 @@ def _asked_by(
     names: list[str], here: Mapping[str, Distribution], environment: Environment
 ) -> tuple[str, ...]:
     """Return the installed packages that packages ask for."""
-    interpreter = describe(Host(), environment.python)
+    interpreter = interpreter_of(environment)
     found: dict[str, None] = {}
     for name in names:
         try:

@@ -14,6 +14,9 @@ from doctor.observe.scene import Distribution
 
 _LARGEST_HASHED, _BLOCK = 256 << 20, 1 << 20
 
+HASHED_BY = "sha256="
+"""How a hash in RECORD begins that `hash_of` can be compared with."""
+
 
 class Wrong(NamedTuple):
     """A file that is not as the RECORD of its owner says.
@@ -85,29 +88,29 @@ def owner_of(one: Wrong, others: Iterable[Claim]) -> Distribution | None:
         if each.owner is not one.owner and each.size is not None and each.size == one.found
     ]
     if len({each.digest for each in fitting}) > 1 and (
-        digest := _digest(one.place, one.found or 0)
+        digest := hash_of(one.place, _LARGEST_HASHED)
     ):
         fitting = [each for each in fitting if each.digest == digest]
     return fitting[0].owner if fitting else None
 
 
-def _digest(path: Path, size: int) -> str:
-    """Hash a file as RECORD does.
+def hash_of(path: Path, most: int) -> str:
+    """Hash a file as RECORD does, a block at a time.
 
-    An empty text where it is too large for that, or cannot be read.
+    An empty text where it is larger than `most` bytes, or cannot be read.
     """
-    if size > _LARGEST_HASHED:
-        return ""
     # A healthy environment has nothing to hash.
     import base64
     import hashlib
 
-    found, left = hashlib.sha256(), _LARGEST_HASHED
+    found, left = hashlib.sha256(), most
     try:
         with descriptor_of(path) as descriptor:
+            if os.fstat(descriptor).st_size > most:
+                return ""
             while left > 0 and (block := os.read(descriptor, _BLOCK)):
                 found.update(block)
                 left -= len(block)
     except (OSError, ValueError, UnreadableFile):
         return ""
-    return "sha256=" + base64.urlsafe_b64encode(found.digest()).rstrip(b"=").decode()
+    return HASHED_BY + base64.urlsafe_b64encode(found.digest()).rstrip(b"=").decode()
