@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from doctor.base.errors import DoctorError
-from doctor.base.requirements import InvalidRequirement, meets, normalize_name
+from doctor.base.requirements import may_meet, normalize_name
 from doctor.base.versions import major, parse, public
 from doctor.host import Host
 from doctor.model.facts import value_of
@@ -83,10 +83,7 @@ def _is_list(name: str) -> bool:
 
 def is_met(version: str, specifier: str) -> bool:
     """Return whether a release is in a range; one that nobody can compare is."""
-    try:
-        return meets(public(version), specifier)
-    except InvalidRequirement:
-        return True
+    return may_meet(public(version), specifier)
 
 
 def limits_of(bounds: Sequence[Bound]) -> dict[str, str]:

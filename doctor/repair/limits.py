@@ -9,7 +9,7 @@ import msgspec
 
 from doctor.base.requirements import (
     InvalidRequirement,
-    meets,
+    may_meet,
     normalize_name,
     read_line,
 )
@@ -29,8 +29,8 @@ from doctor.observe.installed.distributions import (
 )
 from doctor.observe.installed.editables import folder_of
 from doctor.repair.merging import named_in
+from doctor.repair.standing import asked_releases
 
-_ASKED = ("project.asked", "project.locked", "project.pinned")
 _MOST = 3
 
 
@@ -53,16 +53,10 @@ def sourced(environment: Environment) -> frozenset[str]:
 
 def departures(plan: Plan, facts: Facts) -> tuple[str, ...]:
     """Return what the project pins, locks or allows and a plan does not keep to."""
-    asked = {
-        str(name): str(release) for fact in _ASKED for name, release in _table(facts, fact).items()
-    }
-    ranges = _table(facts, "project.ranges")
+    listed = value_of(facts, "project.ranges")
+    ranges = listed if isinstance(listed, dict) else {}
+    asked = asked_releases(facts)
     return tuple(text for one in plan.changes for text in _broken(one, asked, ranges))
-
-
-def _table(facts: Facts, name: str) -> dict[str, object]:
-    told = value_of(facts, name)
-    return told if isinstance(told, dict) else {}
 
 
 def _broken(change: Change, asked: dict[str, str], ranges: dict[str, object]) -> Iterator[str]:
@@ -72,17 +66,10 @@ def _broken(change: Change, asked: dict[str, str], ranges: dict[str, object]) ->
         return  # nothing moves, or the installer chooses
     if name in asked and release != parse(public(asked[name])):
         yield f"{name}=={asked[name]}"
-    elif (limit := ranges.get(name)) and not _meets(after, str(limit)):
+    elif (limit := ranges.get(name)) and not (after and may_meet(after, str(limit))):
         before = public(change.before or "")
-        if not before or _meets(before, str(limit)):
+        if not before or may_meet(before, str(limit)):
             yield f"{name}{limit}"
-
-
-def _meets(version: str, limit: str) -> bool:
-    try:
-        return bool(version) and meets(version, limit)
-    except InvalidRequirement:
-        return True
 
 
 def _noted(plan: Plan, why: Sequence[str]) -> Plan:

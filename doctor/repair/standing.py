@@ -62,10 +62,15 @@ def is_same_release(release: str, other: str) -> bool:
 
 def asked_by_project(facts: Facts, here: Mapping[str, str]) -> dict[str, str]:
     """Return the releases that the project asks for, of packages in another one or in none."""
+    return {name: one for name, one in asked_releases(facts).items() if here.get(name) != one}
+
+
+def asked_releases(facts: Facts) -> dict[str, str]:
+    """Return the one release of each package that the project asks for, locks or pins."""
     asked: dict[str, str] = {}
     for name in ("project.asked", "project.locked", "project.pinned"):
         listed = value_of(facts, name)
         asked |= (
             {str(key): str(one) for key, one in listed.items()} if isinstance(listed, dict) else {}
         )
-    return {name: one for name, one in asked.items() if here.get(name) != one}
+    return asked
