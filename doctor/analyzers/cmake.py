@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.cmake_releases import OWN_MODULES, knows_no_cuda, own_module
-from doctor.analyzers.recipes import LINUX, UNIX, WINDOWS
+from doctor.analyzers.recipes import LINUX, UNIX, WINDOWS, by_system
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
@@ -326,13 +326,7 @@ def _missing(event: Event, package: str) -> Explanation:
     elif package.startswith("CUDA"):
         recipes = (_NVCC,)
     elif apt:
-        recipes = (
-            Recipe(
-                title=f"Install {apt}",
-                use_if=(LINUX,),
-                steps=(Action(system={"apt": (apt,)}),),
-            ),
-        )
+        recipes = (by_system(f"Install {apt}", apt=(apt,)),)
     return Explanation(
         event=event,
         precision=Precision.EXACT if what != package else Precision.FAMILY,

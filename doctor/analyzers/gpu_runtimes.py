@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
-from doctor.analyzers.recipes import LINUX, code, command, variables
+from doctor.analyzers.recipes import LINUX, by_system, code, command, variables
 from doctor.analyzers.texts import Text, explained
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
@@ -156,10 +156,9 @@ _TABLE: dict[str, Text] = {
         "OpenVINO gives its kernels to the OpenCL compiler of the driver, which failed: the driver "
         "is older than this OpenVINO expects, or the GPU has no memory left.",
         (
-            Recipe(
-                title="Install the newest compute driver of Intel",
-                use_if=(LINUX,),
-                steps=(Action(system={"apt": ("intel-opencl-icd",)}),),
+            by_system(
+                "Install the newest compute driver of Intel",
+                apt=("intel-opencl-icd",),
                 note="On Windows install Intel's newest graphics driver.",
             ),
             code(

@@ -16,6 +16,7 @@ import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import lines_around, system_of
+from doctor.analyzers.recipes import by_system
 from doctor.analyzers.unix_libraries import X64_PROMPT, unix_library
 from doctor.model.events import Event, Level
 from doctor.model.issues import Action, Condition, Recipe
@@ -162,10 +163,10 @@ def _library(case: Case, event: Event) -> Explanation:
             "(-L, LIBRARY_PATH, LIB).",
             recipes=(
                 (
-                    Recipe(
-                        title=f"Install {apt}, which has the file for linking",
+                    by_system(
+                        f"Install {apt}, which has the file for linking",
+                        apt=(apt,),
                         use_if=(Condition(fact="host.package_manager", equals="apt"),),
-                        steps=(Action(system={"apt": (apt,)}),),
                     ),
                 )
                 if apt and linux

@@ -13,7 +13,7 @@ from doctor.analyzers.compilers.gone_names import (
 from doctor.analyzers.compilers.own_headers import SUBMODULES, unknown_header
 from doctor.analyzers.compilers.standards import NEWER_GCC
 from doctor.analyzers.machine import fact_text
-from doctor.analyzers.recipes import LINUX, MACOS
+from doctor.analyzers.recipes import LINUX, MACOS, by_system
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
 from doctor.model.events import Event
@@ -250,15 +250,15 @@ def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
     if packages is None:
         return ()
     recipes = []
-    system = {"apt": packages.apt, "dnf": packages.dnf}
-    system = {name: each for name, each in system.items() if each}
     of_nvidia = any(name.startswith(("nvidia-", "torch")) for name in packages.pip)
     apart = found.row is not None and found.row.what in _BESIDE_TOOLKIT
-    if system and (apart or not of_nvidia):
+    if (packages.apt or packages.dnf) and (apart or not of_nvidia):
         recipes.append(
-            Recipe(
-                title=f"Install the headers of {what} with the system's package manager",
-                steps=(Action(system=system),),
+            by_system(
+                f"Install the headers of {what} with the system's package manager",
+                apt=packages.apt,
+                dnf=packages.dnf,
+                use_if=(),
             )
         )
     if packages.brew:

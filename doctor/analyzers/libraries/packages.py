@@ -6,6 +6,7 @@ import re
 
 from doctor.analyzers.case import Case
 from doctor.analyzers.machine import fact_text
+from doctor.analyzers.recipes import by_system
 from doctor.base.versions import major
 from doctor.model.issues import Action, Condition, Option, Recipe
 from doctor.timelines.libraries import Library
@@ -20,12 +21,13 @@ def ways_to_install(case: Case, found: Library, system: str) -> tuple[Recipe, ..
     recipes = []
     packages = found.packages
     if (packages.apt or packages.dnf) and system in ("linux", "") and not _of_nvidia(found):
-        managers = {"apt": packages.apt, "dnf": packages.dnf}
         recipes.append(
-            Recipe(
-                title=f"Install {found.what} with the system's package manager",
+            by_system(
+                f"Install {found.what} with the system's package manager",
+                apt=packages.apt,
+                dnf=packages.dnf,
+                use_if=(),
                 note="In a Dockerfile this stands before the program; apt-get update comes first.",
-                steps=(Action(system={name: each for name, each in managers.items() if each}),),
             )
         )
     if packages.brew and system == "macos":
