@@ -75,7 +75,7 @@ def main() -> int:
     chosen = parser.parse_args().set
     answers = {name: answered(name) for name in cases.SETS if chosen in (None, name)}
     print(
-        f"{len(known().issues)} known issues; judged by the text alone; "
+        f"{len(catalog().issues)} known issues; judged by the text alone; "
         f"{time.strftime('%Y-%m-%d')}\n"
     )
     print(table(answers))
@@ -88,8 +88,8 @@ def main() -> int:
 
 def judged(log: str) -> Sequence[Finding]:
     """Return the ranked findings for a pasted text, as `doctor diagnose` gives them."""
-    seen = observation_from_logs([read_log("log", io.BytesIO(log.encode()), known())])
-    return assess(seen, known(), command="diagnose").findings
+    seen = observation_from_logs([read_log("log", io.BytesIO(log.encode()), catalog())])
+    return assess(seen, catalog(), command="diagnose").findings
 
 
 def checked(environment: str) -> Sequence[Finding]:
@@ -101,13 +101,13 @@ def checked(environment: str) -> Sequence[Finding]:
         path = Path(folder) / "environment"
         path.write_text(environment, encoding="utf-8")
         try:
-            return assess(read_observation(path), known()).findings
+            return assess(read_observation(path), catalog()).findings
         except InputError:
             return ()
 
 
 @functools.cache
-def known() -> Catalog:
+def catalog() -> Catalog:
     """Return the catalog that comes with doctor."""
     return catalogs.load()
 

@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=9, help="how often each command is measured")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
-        workspace = made(Path(folder), options.crates)
+        workspace = workspace_of(Path(folder), options.crates)
         doctor = (str(install(Path(folder) / "venv")), "check", "--no-canaries")
         cargo = ("cargo", "metadata", "--offline", "--locked", "--format-version", "1")
         runs = measure({DOCTOR: doctor, CARGO: cargo}, options.runs, workspace)
@@ -58,7 +58,7 @@ def main() -> int:
     return 0
 
 
-def made(folder: Path, crates: int) -> Path:
+def workspace_of(folder: Path, crates: int) -> Path:
     """Make a workspace whose one program depends on candle-core and on all the other crates."""
     names = [f"part-{number}" for number in range(crates)]
     listed = "".join(f'{name} = {{ path = "parts/{name}" }}\n' for name in names)

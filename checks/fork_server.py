@@ -77,7 +77,7 @@ class ForkServer:
         os.set_blocking(self.woken, False)
         signal.set_wakeup_fd(self.woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        if self.made():
+        if self.fork():
             # What is left of this process must not hold the script's log open.
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 1)
@@ -88,7 +88,7 @@ class ForkServer:
         if seconds > 0:
             faulthandler.dump_traceback_later(seconds, file=2)
 
-    def made(self) -> bool:
+    def fork(self) -> bool:
         """Fork; true in the parent, false in the child."""
         sys.stdout.flush()
         sys.stderr.flush()
@@ -121,7 +121,7 @@ class ForkServer:
             ready, _, _ = select.select([self.channel, self.wake], [], [])
             if self.wake in ready:
                 os.read(self.wake, 4096)
-            self.bury()
+            self.reap()
             if self.channel in ready:
                 order = os.read(self.channel, LONGEST_ORDER)
                 if not order:
@@ -132,7 +132,7 @@ class ForkServer:
         """Make a child that runs a script and ends with it."""
         try:
             log = os.open(order["log"], os.O_WRONLY)
-            parent = self.made()
+            parent = self.fork()
         except OSError as error:
             self.tell(refused=str(error))
             return
@@ -140,8 +140,8 @@ class ForkServer:
             live(order, log)
         os.close(log)
 
-    def bury(self) -> None:
-        """Say how children ended."""
+    def reap(self) -> None:
+        """Collect the children that ended, and report how."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -13,10 +13,10 @@ from benchmarks.diagnosis import (
     Answer,
     alarms,
     answer,
+    catalog,
     checked,
     environments,
     judged,
-    known,
     misses,
     table,
 )
@@ -69,7 +69,7 @@ def test_the_right_answers_are_in_the_catalog() -> None:
     }
     wanted |= {issue for _, case in cases.environments() for issue in case.issues}
     assert wanted
-    assert wanted <= known().issues.keys()
+    assert wanted <= catalog().issues.keys()
 
 
 def test_a_thread_stands_for_one_failure() -> None:
@@ -79,8 +79,10 @@ def test_a_thread_stands_for_one_failure() -> None:
 
 
 def test_no_signature_was_written_from_a_thread_that_is_kept_aside() -> None:
-    sources = {reference.url for issue in known().issues.values() for reference in issue.references}
-    sources |= {example.source for issue in known().issues.values() for example in issue.examples}
+    sources = {
+        reference.url for issue in catalog().issues.values() for reference in issue.references
+    }
+    sources |= {example.source for issue in catalog().issues.values() for example in issue.examples}
     assert sources
     assert not [
         name
@@ -91,7 +93,7 @@ def test_no_signature_was_written_from_a_thread_that_is_kept_aside() -> None:
 
 
 def test_a_hundred_issues_and_more_hold_in_a_thread_that_they_were_not_written_from() -> None:
-    issues = known().issues.values()
+    issues = catalog().issues.values()
     assert len(issues) >= 600
     assert (
         sum(

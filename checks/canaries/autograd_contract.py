@@ -51,7 +51,7 @@ BOUND = 60.0
 RUNS = 4
 
 
-def wanted(held: Contract, sites: list[Site]) -> dict[str, Any] | None:
+def description_for_child(held: Contract, sites: list[Site]) -> dict[str, Any] | None:
     """Describe a class to the child that runs it.
 
     None where its source does not say which inputs are tensors.
@@ -117,7 +117,7 @@ def judged(held: Contract, said: str) -> bool | None:
 def running(held: list[Suspect]) -> list[tuple[Contract, str]]:
     """Run the suspects, the faulty ones first, and return what each said."""
     chosen = [
-        (one, wanted(one, places))
+        (one, description_for_child(one, places))
         for one, places, _ in sorted(held, key=lambda one: not one[2])[:RUNS]
     ]
     asked = [described for _, described in chosen if described]

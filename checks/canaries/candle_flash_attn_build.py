@@ -58,7 +58,7 @@ ROOTS = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR")
 
 def build_script(cargo: Cargo, folder: Path, data: dict[str, Any]) -> dict[str, Any]:
     """Compile the build script; return the package that it belongs to."""
-    package, whole, why = script.found(cargo, "candle-flash-attn")
+    package, whole, why = script.package_and_workspace(cargo, "candle-flash-attn")
     data.update(version=package["version"], build_script=str(script.source(package)))
     fault = None
     if whole is not None:

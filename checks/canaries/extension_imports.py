@@ -222,8 +222,8 @@ def say(pipe: int, **what: Any) -> None:
     os.write(pipe, json.dumps(what).encode() + b"\n")
 
 
-def told(error: BaseException) -> str:
-    """Put an exception into a line."""
+def describe(error: BaseException) -> str:
+    """Describe an exception in one line."""
     return " ".join(
         f"{type(error).__name__}: {str(error) or 'without a text, its log has more'}".split()
     )[:LONGEST]
@@ -262,7 +262,7 @@ def load(pipe: int, number: int, job: Job, brought: dict[str, str]) -> None:
             # package.
             print(NOT_THERE.sub(r"the loader does not find \1", traceback.format_exc()), flush=True)
             said = {
-                "failed": told(error),
+                "failed": describe(error),
                 "lacks": error.name if isinstance(error, ModuleNotFoundError) else None,
             }
             say(pipe, job=number, step=step, **said)
@@ -278,7 +278,7 @@ def nurse(pipe: int, jobs: list[Job], brought: dict[str, str]) -> None:
         if any(job.package != "triton" for job in jobs) and is_installed("torch"):
             importlib.import_module("torch")
     except BaseException as error:
-        say(pipe, torch=told(error))
+        say(pipe, torch=describe(error))
         return
     say(pipe, torch="")
     for number, job in enumerate(jobs):

@@ -153,11 +153,11 @@ class Trial:
     def __init__(self, device: str, rng: random.Random) -> None:
         self.device, self.rng = device, rng
         self.x, self.w = draw(rng, ROWS, WIDTH), draw(rng, WIDTH)
-        self.leaves = [self.put(drawn).requires_grad_() for drawn in (self.x, self.w)]
+        self.leaves = [self.to_device(drawn).requires_grad_() for drawn in (self.x, self.w)]
         self.cold, self.config = 0.0, None
 
-    def put(self, drawn: Any) -> Any:
-        """Give the numbers to the device."""
+    def to_device(self, drawn: Any) -> Any:
+        """Return the numbers as a tensor on the device."""
         return torch.tensor(drawn, dtype=torch.float32, device=self.device)
 
     def forward(self, what: str) -> tuple[Any, Any]:
@@ -193,7 +193,7 @@ class Trial:
             for rows in MORE_ROWS:
                 x = draw(self.rng, rows, WIDTH)
                 with compiling(), torch.no_grad():
-                    got = oracle.read(compiled(self.put(x), self.leaves[1]))
+                    got = oracle.read(compiled(self.to_device(x), self.leaves[1]))
                 check(got, values(x, self.w), f"compiled again for {rows} rows")
         return True
 

@@ -110,11 +110,11 @@ def huge_batch(trial: Trial) -> None:
     only_deep("up to 20 GiB")
     device, length, width, pool = trial.device, 256, 16, 4
     count, dtype = (8, "float32") if device == "cpu" else ((1 << 16) + 16, "float16")
-    if device != "cpu" and room(device) < 40 * GIB:
+    if device != "cpu" and free_memory(device) < 40 * GIB:
         # Half of what is free stays with those who share the card.
         raise CaseEnded(
             "skipped",
-            f"takes 20 GiB where 40 are free; {device} says it has {room(device) / GIB:.0f}",
+            f"takes 20 GiB where 40 are free; {device} says it has {free_memory(device) / GIB:.0f}",
         )
     a, b = (trial.draw(pool, length, width) for _ in range(2))
     places = [(trial.rng.randrange(length), trial.rng.randrange(length)) for _ in range(200)]
@@ -155,8 +155,8 @@ def only_deep(cost: str) -> None:
         raise CaseEnded("skipped", f"only in the deep tier: takes {cost} of memory")
 
 
-def room(device: str) -> int:
-    """Bytes that a device has to spare, as far as torch tells."""
+def free_memory(device: str) -> int:
+    """Return the free bytes of a device, 0 where torch does not know them."""
     if device.startswith("cuda"):
         return int(torch.cuda.mem_get_info(torch.device(device))[0])
     limit = getattr(torch.mps, "recommended_max_memory", None) if device == "mps" else None

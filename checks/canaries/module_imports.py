@@ -172,7 +172,7 @@ def say(pipe: int, **what: Any) -> None:
     os.write(pipe, json.dumps(what).encode() + b"\n")
 
 
-def told(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
     """Describe an exception in one line, with its first cause if its own text lacks it."""
     first, steps = error, 0
     while (first.__cause__ or first.__context__) is not None and steps < DEPTH:
@@ -234,7 +234,7 @@ def child(pipe: int, package: str) -> None:
     try:
         use(package)
     except BaseException as error:
-        say(pipe, package=package, failed=told(error), owner=raised_in(error))
+        say(pipe, package=package, failed=describe(error), owner=raised_in(error))
     else:
         say(pipe, package=package, failed="")
     os._exit(0)

@@ -121,8 +121,8 @@ class Ranks:
                 process.kill()
             process.wait()
 
-    def told(self, rank: int) -> dict[str, Any]:
-        """Give what one process has written."""
+    def report_of(self, rank: int) -> dict[str, Any]:
+        """Return what one process has written."""
         try:
             with open(os.path.join(self.folder, f"rank-{rank}.json"), encoding="utf-8") as file:
                 found: dict[str, Any] = json.load(file)
@@ -141,7 +141,7 @@ class Ranks:
 
 def judged(ranks: Ranks, seconds: float) -> dict[str, tuple[str, str]]:
     """Say of each case how it ended and why, out of what the processes wrote."""
-    told = [ranks.told(rank) for rank in range(len(ranks.places))]
+    told = [ranks.report_of(rank) for rank in range(len(ranks.places))]
     skipped = next((each["skipped"] for each in told if "skipped" in each), None)
     if skipped:
         raise CaseEnded("skipped", skipped)
@@ -192,7 +192,7 @@ def transports(ranks: Ranks) -> list[str]:
     """Tell how NCCL carried the data between the GPUs."""
     text = "".join(ranks.text(f"nccl-{rank}.log") for rank in range(len(ranks.places)))
     ways = Counter(VIA.findall(text))
-    version = ranks.told(0).get("version")
+    version = ranks.report_of(0).get("version")
     told = (
         [
             f"NCCL {version}: "
@@ -229,7 +229,7 @@ def exchange(device: str, backend: str, places: list[str]) -> None:
         without = {
             name: why
             for rank in range(len(places))
-            for name, why in ranks.told(rank)["without"].items()
+            for name, why in ranks.report_of(rank)["without"].items()
         }
         data["told"] = transports(ranks) + [
             f"without {name}: {why}" for name, why in without.items()

@@ -292,13 +292,13 @@ def into_view(trial: Trial) -> None:
         for dtype in trial.dtypes:
             for op, write in WRITES.items():
                 with trial.act():
-                    got, spilled = written(layout, write, a, b, trial.make(dtype))
+                    got, spilled = product_in_nan(layout, write, a, b, trial.make(dtype))
                 what = f"{op} into a {name} view"
                 check(trial, got, want[0] if write in OF_ONE else want, dtype, what)
                 oracle.check_untouched(spilled, f"{what}, {dtype}")
 
 
-def written(
+def product_in_nan(
     layout: Layout, write: Callable[[Any, Any, Any], Any], a: Any, b: Any, make: Make
 ) -> tuple[oracle.Output, int]:
     """Write a product into a view of NaN.

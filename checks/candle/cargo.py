@@ -23,7 +23,7 @@ class Undone(Exception):
     """Why nothing can be said here: the reason of a skip."""
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended; a negative code is a signal."""
 
     code: int
@@ -45,13 +45,15 @@ class Cargo:
             raise Undone("there is no cargo on PATH")
         self.cargo = found
 
-    def run(self, *arguments: str, bound: float = 60.0, quiet: bool = False, **extra: str) -> Done:
+    def run(
+        self, *arguments: str, bound: float = 60.0, quiet: bool = False, **extra: str
+    ) -> CommandResult:
         """Run cargo in the workspace, so that its `.cargo/config.toml` and toolchain file count."""
         return self.start([self.cargo, *arguments], self.workspace, bound, quiet=quiet, **extra)
 
     def start(
         self, command: list[str], folder: Path, bound: float, *, quiet: bool = False, **extra: str
-    ) -> Done:
+    ) -> CommandResult:
         """Run a command; the log has it and, unless it is quiet, what it printed."""
         print("$", " ".join(command), flush=True)
         started = time.monotonic()
@@ -73,7 +75,7 @@ class Cargo:
             ) from None
         except OSError as error:
             raise Undone(f"{command[0]} cannot be started: {error.strerror}") from None
-        done = Done(ran.returncode, ran.stdout, ran.stderr, time.monotonic() - started)
+        done = CommandResult(ran.returncode, ran.stdout, ran.stderr, time.monotonic() - started)
         if not quiet:
             print(shortened(done.out), end="")
         print(

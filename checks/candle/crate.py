@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from candle import builds, workspace
-from candle.cargo import Cargo, Done, Undone
+from candle.cargo import Cargo, CommandResult, Undone
 from candle.workspace import Workspace, toml
 
 PLAIN = "[profile.dev]\ndebug = 0\n"
@@ -61,7 +61,7 @@ class Crate:
             )
         return mine
 
-    def run(self, command: str, *arguments: str, bound: float, **extra: str) -> Done:
+    def run(self, command: str, *arguments: str, bound: float, **extra: str) -> CommandResult:
         """Let cargo build or check the crate.
 
         The log has rustc's errors as a terminal would show them.

@@ -24,7 +24,7 @@ KNOWN = "releases from 0.9.0 on have this fault (huggingface/candle#3744)"
 LONGEST = 600
 
 
-class Heard(NamedTuple):
+class ProgramOutput(NamedTuple):
     """The lines about each case, the case that was begun last, and why there are no more.
 
     No device, or an error.
@@ -37,7 +37,7 @@ class Heard(NamedTuple):
     error: str
 
 
-def heard(out: str) -> Heard:
+def parse_output(out: str) -> ProgramOutput:
     """Read what a program printed; a line that was cut off by its end is none."""
     cases: dict[str, Lines] = {}
     types: dict[str, str] = {}
@@ -55,7 +55,7 @@ def heard(out: str) -> Heard:
             types[told["type"]] = told["refused"]
         begun = "" if "case" in told else told.get("begin", begun)
         last.update((key, str(told[key])) for key in last if key in told)
-    return Heard(cases, types, begun, last["no_device"], last["error"])
+    return ProgramOutput(cases, types, begun, last["no_device"], last["error"])
 
 
 def unopened(said: str) -> Termination:
@@ -119,7 +119,7 @@ def spread(lines: Lines, device: str) -> Termination:
     return ended
 
 
-def told(heard: Heard, ends: dict[str, Termination]) -> list[str]:
+def refusals(heard: ProgramOutput, ends: dict[str, Termination]) -> list[str]:
     """Return what is worth a line beside the verdicts.
 
     What was refused, and which types are not multiplied at all.
@@ -148,7 +148,7 @@ def told(heard: Heard, ends: dict[str, Termination]) -> list[str]:
     return said
 
 
-def death(heard: Heard, code: int) -> Termination:
+def death(heard: ProgramOutput, code: int) -> Termination:
     """Judge how a program ended that ended too soon.
 
     By a signal, or by an error of candle that no case holds.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from canary_report import CaseEnded
 from candle import builds, warm, workspace
-from candle.cargo import Cargo, Done, Undone
+from candle.cargo import Cargo, CommandResult, Undone
 from candle.crate import Crate
 from candle.workspace import Workspace
 
@@ -144,6 +144,8 @@ def built(made: Crate, program: str, device: Device) -> Path:
     return Path(path)
 
 
-def start(cargo: Cargo, program: Path, device: Device, seed: int, bound: float = 300.0) -> Done:
+def start(
+    cargo: Cargo, program: Path, device: Device, seed: int, bound: float = 300.0
+) -> CommandResult:
     """Run a program on a device; the log has what it printed."""
     return cargo.start([str(program), device.word, str(seed)], program.parent, bound)

@@ -22,7 +22,7 @@ Faults of the script alone, whatever its crates are like.
 DEEPEST = 40
 
 
-def found(cargo: Cargo, name: str) -> tuple[dict[str, Any], Workspace | None, str]:
+def package_and_workspace(cargo: Cargo, name: str) -> tuple[dict[str, Any], Workspace | None, str]:
     """Return the package of a name and the resolved workspace.
 
     Where cargo resolves nothing here, what the paths lead to, and why.

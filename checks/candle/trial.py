@@ -64,7 +64,7 @@ class Trial:
         if report.results[-1]["cases"]["compile"]["verdict"] != "passed":
             return
         done = programs.start(cargo, program, device, data["seed"])
-        heard = outcomes.heard(done.out)
+        heard = outcomes.parse_output(done.out)
         if heard.no_device:
             raise CaseEnded(*outcomes.unopened(heard.no_device))
         ends = {
@@ -76,7 +76,7 @@ class Trial:
         if death:
             ends[heard.begun] = death
         self.listed(ends)
-        data["told"] += outcomes.told(heard, ends)
+        data["told"] += outcomes.refusals(heard, ends)
         if ends.get(""):
             raise CaseEnded(*ends[""])
 

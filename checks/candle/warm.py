@@ -35,7 +35,7 @@ def linked(
 
     None without a library that can be trusted, or if it does not link.
     """
-    library = found(whole, features)
+    library = newest_library(whole, features)
     if library is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def linked(
     return program if done.code == 0 else None
 
 
-def found(whole: Workspace, features: list[str]) -> Library | None:
+def newest_library(whole: Workspace, features: list[str]) -> Library | None:
     """Return the newest candle-core built from the locked source with these features; else nothing.
 
     A crate in a folder may have changed since, and a time says little of it: where candle leans on

@@ -140,7 +140,7 @@ def compute(jax: Any, device: Any, name: str) -> None:
         raise CaseEnded("failed", f"adding 0.5 to 0, 1, 2 on {name} gave {got[:3]}")
 
 
-def named(device: Any, kind: str) -> str:
+def name_of(device: Any, kind: str) -> str:
     """Name a device the way JAX does in `jax.devices`.
 
     `cuda:0`, for its platform `gpu` says less.
@@ -157,7 +157,7 @@ def ask(jax: Any, kind: str, plugin: str | None, kept: HeadAndTail) -> None:
     with REPORT.result(None) as data:
         REPORT.doing["case"] = "look for devices"
         found = start(jax, kind, kept, data)
-        names = [named(device, kind) for device in found]
+        names = [name_of(device, kind) for device in found]
         if not names:
             raise CaseEnded("failed", "JAX lists no device, not even the processor")
         asked = next(

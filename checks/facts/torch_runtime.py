@@ -105,14 +105,16 @@ def cudnn(torch: Any) -> None:
     """
     if not torch.version.cuda:
         return
-    version, error = in_child(torch) if hasattr(os, "fork") else said(torch.backends.cudnn.version)
+    version, error = (
+        in_child(torch) if hasattr(os, "fork") else answer_or_error(torch.backends.cudnn.version)
+    )
     REPORT.facts["torch.cudnn_version"] = version
     # An error of CUDA that this meets is the business of the devices.
     REPORT.facts["torch.cudnn_error"] = error if error and "cudnn" in error.lower() else None
 
 
-def said(ask: Any) -> list[Any]:
-    """Give an answer, or else the words of the error."""
+def answer_or_error(ask: Any) -> list[Any]:
+    """Return an answer and None, or None and the text of the error."""
     try:
         return [ask(), None]
     except Exception as error:
@@ -129,7 +131,7 @@ def in_child(torch: Any) -> list[Any]:
     if not child:
         torch.cuda.is_available = lambda: False
         with os.fdopen(writing, "w") as pipe:
-            json.dump(said(torch.backends.cudnn.version), pipe)
+            json.dump(answer_or_error(torch.backends.cudnn.version), pipe)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:

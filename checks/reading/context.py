@@ -125,7 +125,7 @@ class Reader:
             and dotted_parts(call.func.value.func) == ["super"]
         )
         if of_super:
-            ends = unique(self.sources.named(self.found.module, [self.found.owner]))
+            ends = unique(self.sources.resolve(self.found.module, [self.found.owner]))
             line = (
                 ancestry(self.sources, *ends[0])
                 if len(ends) == 1 and not isinstance(ends[0], str)
@@ -135,12 +135,12 @@ class Reader:
                 method(self.sources, Kind(*line[1], line[1:]), call.func.attr) if line[1:] else None
             )
         else:
-            inherited = self.named(parts)
+            inherited = self.resolve(parts)
         if inherited is None:
             raise Doubt
         return inherited
 
-    def named(self, parts: list[str]) -> Method | None:
+    def resolve(self, parts: list[str]) -> Method | None:
         """Find a function or a method of a class by the name it has here."""
         if not parts:
             return None
@@ -150,7 +150,7 @@ class Reader:
         ends = (
             self.sources.find(".".join([imports[parts[0]], *parts[1:]]))
             if inner
-            else self.sources.named(module, parts)
+            else self.sources.resolve(module, parts)
         )
         ends = unique([end for end in ends if not isinstance(end, str)])
         if (
@@ -186,10 +186,10 @@ class Reader:
         return self.sources.memo[key]
 
 
-class Keeper(Reader):
+class ForwardReader(Reader):
     """Says what a forward pass leaves on `ctx`."""
 
-    def kept(self) -> HeadAndTail:
+    def saved_on_ctx(self) -> HeadAndTail:
         """Return what is kept, by every way through the method."""
         kept: HeadAndTail = self.once("kept", self._kept)
         return kept
@@ -205,7 +205,9 @@ class Keeper(Reader):
         last = self.follow(self.found.node.body, set(), ends, sure=True)
         for call in self.calls(self.found.node):
             for reader in self.handed(call):
-                inner = Keeper(reader.sources, reader.found, reader.ctx, reader.depth).kept()
+                inner = ForwardReader(
+                    reader.sources, reader.found, reader.ctx, reader.depth
+                ).saved_on_ctx()
                 some, saves = some | inner.some, saves | inner.saves
         ends += [last] if last is not None else []
         return HeadAndTail(some, set.intersection(*ends) if ends else some, saves)
@@ -304,14 +306,18 @@ class Keeper(Reader):
         } - {""}
         for call in self.calls(node):
             for reader in self.handed(call):
-                told |= Keeper(reader.sources, reader.found, reader.ctx, reader.depth).kept().always
+                told |= (
+                    ForwardReader(reader.sources, reader.found, reader.ctx, reader.depth)
+                    .saved_on_ctx()
+                    .always
+                )
         return told
 
 
-class Asker(Reader):
+class BackwardReader(Reader):
     """Says what a backward pass reads from `ctx` whatever happens."""
 
-    def asked(self) -> tuple[list[Read], bool]:
+    def reads_from_ctx(self) -> tuple[list[Read], bool]:
         """Return the reads, without those that are guarded or that the method sets itself.
 
         And whether it unpacks saved tensors.
@@ -386,9 +392,9 @@ class Asker(Reader):
         if isinstance(node, ast.Call):
             try:
                 for reader in self.handed(node):
-                    reads += Asker(reader.sources, reader.found, reader.ctx, reader.depth).asked()[
-                        0
-                    ]
+                    reads += BackwardReader(
+                        reader.sources, reader.found, reader.ctx, reader.depth
+                    ).reads_from_ctx()[0]
             except Doubt:
                 return reads
         return reads

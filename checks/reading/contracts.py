@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, List, NamedTuple, Tuple
 
-from reading.context import Asker, HeadAndTail, Keeper, Read
+from reading.context import BackwardReader, ForwardReader, HeadAndTail, Read
 from reading.functions import Doubt, Kind, Method, bodies, kinds, method, parameters
 from reading.reach import Site, applied
 from reading.sources import Module, Sources, place, top
@@ -54,8 +54,8 @@ def contract(sources: Sources, kind: Kind) -> Contract | None:
     given, keeping, asking = parameters(forward), parameters(keeps), parameters(backward)
     if not keeping or not asking or (setup and given[:1] == ["ctx"]):
         raise Doubt
-    kept = Keeper(sources, keeps, keeping[0]).kept()
-    reads, unpacks = Asker(sources, backward, asking[0]).asked()
+    kept = ForwardReader(sources, keeps, keeping[0]).saved_on_ctx()
+    reads, unpacks = BackwardReader(sources, backward, asking[0]).reads_from_ctx()
     arguments = forward.node.args
     fixed = not (arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults)
     skips = 0 if setup else 1

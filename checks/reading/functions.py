@@ -126,7 +126,7 @@ def lines_of(sources: Sources, module: Module, node: Any, depth: int) -> list[Th
     lines = []
     for base in node.bases:
         parts = dotted_parts(base)
-        ends = sources.named(module, parts) if parts else []
+        ends = sources.resolve(module, parts) if parts else []
         for end in unique(ends):
             name = end if isinstance(end, str) else f"{end[0].name}.{end[1].name}"
             if name in ROOTS:
@@ -171,7 +171,7 @@ def borrowed(sources: Sources, module: Module, value: Any, name: str) -> Method:
         value = value.args[0]
     parts = dotted_parts(value)
     ends = (
-        [end for end in sources.named(module, parts) if not isinstance(end, str)] if parts else []
+        [end for end in sources.resolve(module, parts) if not isinstance(end, str)] if parts else []
     )
     if len(ends) != 1 or not isinstance(ends[0][1], Function):
         inherited = (
@@ -189,7 +189,7 @@ def method_of(sources: Sources, module: Module, parts: list[str], name: str) -> 
     """Return the method of another autograd function, which its own class may inherit."""
     ends = [
         end
-        for end in unique(sources.named(module, parts))
+        for end in unique(sources.resolve(module, parts))
         if not isinstance(end, str) and isinstance(end[1], ast.ClassDef)
     ]
     line = ancestry(sources, *ends[0]) if len(ends) == 1 else []

@@ -95,7 +95,7 @@ def means(sources: Sources, module: Module, value: Any, chain: list[Any], kind: 
     found = (
         sources.find(".".join([imports[parts[0]], *parts[1:]]))
         if parts[0] in imports
-        else sources.named(module, parts)
+        else sources.resolve(module, parts)
     )
     return any(not isinstance(end, str) and end[1] is kind.node for end in found)
 

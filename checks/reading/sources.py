@@ -152,10 +152,10 @@ class Sources:
         for count in range(len(parts) - 1, 0, -1):
             module = self.module(".".join(parts[:count]))
             if module is not None:
-                return self.named(module, parts[count:], depth + 1)
+                return self.resolve(module, parts[count:], depth + 1)
         return [dotted]
 
-    def named(self, module: Module, parts: list[str], depth: int = 0) -> list[Thing | str]:
+    def resolve(self, module: Module, parts: list[str], depth: int = 0) -> list[Thing | str]:
         """Return what a name, with the attributes after it, may stand for within a module.
 
         Each is looked for once.
@@ -180,7 +180,7 @@ class Sources:
             elif isinstance(value, (ast.Name, ast.Attribute)):
                 chain = dotted_parts(value)
                 found += (
-                    self.named(module, chain + parts[1:], depth + 1)
+                    self.resolve(module, chain + parts[1:], depth + 1)
                     if chain and chain[0] != parts[0]
                     else []
                 )

@@ -109,7 +109,7 @@ def bisect(
         text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
     else:
         text = "\n".join(_lines(found))
-    console.put(without_secrets(text))
+    console.write_out(without_secrets(text))
     return 0 if found.verdict == "found" else 1
 
 

@@ -52,7 +52,7 @@ def explain(
     """Explain a finding, a check, a component or a compatibility table."""
     look = screen.style()
     how: Any = {"width": look.width, "colour": look.colour, "unicode": look.unicode}
-    screen.put(explanation(id_, matrices or (), **how))
+    screen.write_out(explanation(id_, matrices or (), **how))
     return 0
 
 
@@ -154,10 +154,10 @@ def _put(
 
     if format_ is ListFormat.JSON:
         content = msgspec.json.encode(document(found, known, checks))
-        screen.put(msgspec.json.format(content, indent=2).decode())
+        screen.write_out(msgspec.json.format(content, indent=2).decode())
         return
     look = screen.style()
-    screen.put(
+    screen.write_out(
         listing.render(
             known,
             checks,
@@ -187,7 +187,7 @@ def lint(
     if not where.is_dir():
         raise UsageError(f"{where}: no such folder")
     faults = find_faults(where, load_checks())
-    screen.put("\n".join(faults) if faults else f"{where}: no faults")
+    screen.write_out("\n".join(faults) if faults else f"{where}: no faults")
     return 1 if faults else 0
 
 
@@ -214,7 +214,7 @@ def fmt(
     for path, text in () if check else changed:
         write(path, text)
     for path, _ in changed:
-        screen.put(f"{'would change' if check else 'changed'}: {path}")
+        screen.write_out(f"{'would change' if check else 'changed'}: {path}")
     return 1 if check and changed else 0
 
 
@@ -234,5 +234,5 @@ def schema(
 
     if name not in KINDS:
         raise UsageError(f"{name}: choose one of {', '.join(KINDS)}")
-    screen.put(text(name))
+    screen.write_out(text(name))
     return 0

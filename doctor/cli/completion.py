@@ -34,7 +34,7 @@ def completion(
 
     # Where `doctor` is another tool, pressing Tab would run that one.
     names = _NAMES if shadow() is None else _NAMES[1:]
-    screen.put(
+    screen.write_out(
         "\n\n".join(
             get_completion_script(prog_name=name, complete_var=_variable(name), shell=shell.value)
             for name in names

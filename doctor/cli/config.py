@@ -67,7 +67,7 @@ def config(
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
     found = settings(context, project, context.args)
-    screen.put(
+    screen.write_out(
         msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
         if format_ == "json"
         else text(found)

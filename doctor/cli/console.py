@@ -49,7 +49,7 @@ def style(stream: object = None) -> Style:
     )
 
 
-def put(text: str) -> None:
+def write_out(text: str) -> None:
     """Write the report to standard output; raise WriteError where that fails.
 
     A reader that has gone is no failure. Nor is a closed output (`>&-`): the caller wants the exit
@@ -75,7 +75,7 @@ def _put_named(text: str) -> None:
     """Write to the standard output that the command line names as its file."""
     if sys.stdout is None:
         raise WriteError("the report cannot be written: standard output is closed")
-    put(text)
+    write_out(text)
 
 
 def _close_quietly() -> None:

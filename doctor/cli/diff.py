@@ -52,9 +52,9 @@ def diff(
     found = compare_files(before, after, fail_on, ignores, matrices or ())
     if format_ == "json":
         shared = shareable(found, who(Host().env))
-        console.put(msgspec.json.format(msgspec.json.encode(shared), indent=2).decode())
+        console.write_out(msgspec.json.format(msgspec.json.encode(shared), indent=2).decode())
     else:
-        console.put(_text(without_any_secrets(found), -1 if quiet else 1 if verbose else 0))
+        console.write_out(_text(without_any_secrets(found), -1 if quiet else 1 if verbose else 0))
     return found.exit_code
 
 

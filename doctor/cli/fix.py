@@ -157,15 +157,15 @@ def fix(
         if why:
             repair = msgspec.structs.replace(repair, remarks=(*repair.remarks, why))
             code = 1
-            console.put(_rendered(repair, code, format_, verbosity=level))
+            console.write_out(_rendered(repair, code, format_, verbosity=level))
             return code
         with stages(quiet=quiet) as progress:
             repair = carry_out(outcome.attempted, outcome.original, progress)
         if not repair.applied:
-            console.put(_rendered(repair, 1, format_, verbosity=level))
+            console.write_out(_rendered(repair, 1, format_, verbosity=level))
             return 1
     code = exit_code(repair)
-    console.put(_rendered(repair, code, format_, verbosity=level))
+    console.write_out(_rendered(repair, code, format_, verbosity=level))
     return code
 
 
@@ -204,10 +204,10 @@ def _undone(python: str | None, project: Path, kind: PlanFormat, *, yes: bool) -
     done = restore(state, host)
     if kind is PlanFormat.JSON:
         told = {"root": str(state.root), "taken": taken, "changed": done.changed}
-        console.put(encoded({"schema_version": 1, "command": "fix", "undone": told}))
+        console.write_out(encoded({"schema_version": 1, "command": "fix", "undone": told}))
     else:
         entries = "1 entry" if done.changed == 1 else f"{done.changed} entries"
-        console.put(f"{state.root} is what it was at {taken}: {entries} restored.")
+        console.write_out(f"{state.root} is what it was at {taken}: {entries} restored.")
     return 0
 
 
@@ -228,7 +228,7 @@ def _print_patch(repair: Repair, project: Path) -> None:
 
     edits = project_edits(repair.plan, repair.report.observation.facts, project)
     if edits.files:
-        console.put(unified_diff(edits.files))
+        console.write_out(unified_diff(edits.files))
     for note in edits.notes:
         console.say(f"doctor: {note}")
     for step in edits.commands:

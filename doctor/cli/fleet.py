@@ -207,7 +207,7 @@ def _preview(engine: Engine, job: Job) -> int:
 
     if not isinstance(engine, Previewing):
         raise UsageError(f"--dry-run prints a manifest, and --on {engine.name} has none")
-    console.put(engine.dry_run(job))
+    console.write_out(engine.dry_run(job))
     return 0
 
 
@@ -289,7 +289,7 @@ def tell(report: FleetReport, kind: FleetFormat, *, quiet: bool, verbose: bool) 
         )
     else:
         text = render(clean)
-    console.put(text)
+    console.write_out(text)
     return report.exit_code
 
 

@@ -45,7 +45,7 @@ def init(
             about = f" for {setup.by} and Python {setup.python}" if setup.by else ""
             screen.say(f"wrote {path}{about}; read it before you commit it")
     except FileExistsError:
-        screen.put(text)
+        screen.write_out(text)
         otherwise = "" if output else f" {PLACES[kind].otherwise}"
         raise UsageError(
             f"{path} exists already and was not changed; its new content is on standard output."

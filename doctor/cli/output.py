@@ -38,7 +38,7 @@ def tell(
         )
     failed = []
     try:
-        console.put(text)
+        console.write_out(text)
     except WriteError as error:
         failed.append(str(error))
     failed += reports.publish(shared, beside)

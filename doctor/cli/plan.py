@@ -120,16 +120,18 @@ def _told(
     """Print an answer, and return its exit code."""
     if request.offline and request.files and not found.conflict:
         if format_ == "text":
-            console.put(f"{', '.join(map(str, request.files))}: no conflict that the tables know")
+            console.write_out(
+                f"{', '.join(map(str, request.files))}: no conflict that the tables know"
+            )
         return found.exit_code
     if constraints is not None and found.packages:
         console.write(constraints, _constraints(found))
     if format_ == "json":
         from doctor.report.structured.requested_json import render as as_json
 
-        console.put(as_json(shareable(found, who(Host().env))))
+        console.write_out(as_json(shareable(found, who(Host().env))))
     else:
-        console.put(_text(without_any_secrets(found), verbose=verbose))
+        console.write_out(_text(without_any_secrets(found), verbose=verbose))
     return found.exit_code
 
 

@@ -38,7 +38,7 @@ def show(
             "empty)"
         )
     if list_:
-        console.put("\n".join(_row(place, path, env) for place, path in enumerate(found, 1)))
+        console.write_out("\n".join(_row(place, path, env) for place, path in enumerate(found, 1)))
         return 0
     if number > len(found):
         raise UsageError(f"{number}: {count(len(found), 'report')} are there (doctor show --list)")

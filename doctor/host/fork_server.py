@@ -74,7 +74,7 @@ class _ForkedChild:
 
 
 class ForkServer:
-    """Opened by the first script that is run in it; serves others once that script has settled.
+    """Opened by the first script that is run in it; serves others once that script has can_fork.
 
     News come as messages of their own over a socket, which children close before they run anything.
     Until then, and in the fork server itself, the target's code could write to it. So no number is
@@ -106,7 +106,7 @@ class ForkServer:
         return self._first is not None
 
     @property
-    def settled(self) -> bool:
+    def can_fork(self) -> bool:
         """Whether it forks."""
         return (
             self._first is not None

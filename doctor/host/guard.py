@@ -101,8 +101,8 @@ class Alarm:
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
-    def heard(self) -> None:
-        """Take note, until the next end."""
+    def drain(self) -> None:
+        """Empty the pipe, so that only the next end of a child is signalled."""
         with contextlib.suppress(BlockingIOError):
             while os.read(self.wake, 4096):
                 pass
@@ -181,7 +181,7 @@ class _Guard:
         """Wait for an order or an end; false where everything is to end."""
         waiting: list[Any] = [self._control, self._alarm.wake]
         ready, _, _ = select.select(waiting, [], [])
-        self._alarm.heard()
+        self._alarm.drain()
         if self._control not in ready:
             return True
         try:

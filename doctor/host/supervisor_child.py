@@ -51,7 +51,7 @@ def _serve(orders: socket.socket) -> bool:
     waiting: list[Any] = [orders, alarm.wake]
     while True:
         ready, _, _ = select.select(waiting, [], [])
-        alarm.heard()
+        alarm.drain()
         statuses: dict[int, int] = {}
         guard.reaped(statuses)
         guards -= set(statuses)

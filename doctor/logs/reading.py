@@ -78,7 +78,7 @@ def read(stream: BinaryIO, source: str, texts: Iterable[str]) -> Log:
     sieve = _Sieve({*texts, *own_texts()})
     for block in _of_whole_lines(chain(begun, blocks)):
         sieve.add(block)
-    return _log(source, sieve.kept())
+    return _log(source, sieve.parts())
 
 
 def own_texts() -> Iterator[str]:
@@ -227,7 +227,7 @@ class _Sieve:
         self._parts.append(Part(here.start + start, here.number, here.content[start:end]))
         self._size += end - start
 
-    def kept(self) -> list[Part]:
+    def parts(self) -> list[Part]:
         """Return what was kept, and the end of the text, in order and without overlaps."""
         start, number = self._last[0].start, self._last[0].number
         end = b"".join(part.content for part in self._last)

@@ -20,7 +20,7 @@ from doctor.model.observation import Log, Observation
 from doctor.model.report import Report
 from doctor.model.watching import Watcher
 from doctor.observe import observation as observation_stage
-from doctor.pipeline.asked import with_asked_releases
+from doctor.pipeline.asked_releases import with_asked_releases
 from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import observation_from_logs, read_log, read_logs
 from doctor.pipeline.policy import Policy, Selection

@@ -115,10 +115,10 @@ def test_wrong_is_a_failure_and_refused_only_where_no_release_refuses() -> None:
 
 def test_a_fault_of_all_releases_is_told_and_not_counted_on_the_processor_alone() -> None:
     lines = [multiplied(case="broadcast", wrong=1, first_wrong="value 8 is 0, expected 5")]
-    heard = outcomes.heard("\n".join(map(json.dumps, lines)))
+    heard = outcomes.parse_output("\n".join(map(json.dumps, lines)))
     end = outcomes.spread(lines, "cpu")
     assert (end[0], "huggingface/candle#3744" in end[1]) == ("skipped", True)
-    assert outcomes.told(heard, {"broadcast": end})[0].startswith(
+    assert outcomes.refusals(heard, {"broadcast": end})[0].startswith(
         "a view made by broadcast_as() gave wrong products, 1 of 10"
     )
     assert outcomes.spread(lines, "cuda:0")[0] == "failed"
@@ -126,14 +126,14 @@ def test_a_fault_of_all_releases_is_told_and_not_counted_on_the_processor_alone(
 
 
 def test_a_program_that_dies_names_what_it_was_doing() -> None:
-    heard = outcomes.heard(
+    heard = outcomes.parse_output(
         '{"begin":"plain","type":"F32"}\n{"case":"plain"}\n{"begin":"thin","type":"F32"}\n'
         '{"case":"th'
     )
     assert (heard.begun, list(heard.cases)) == ("thin", ["plain"])
     assert outcomes.death(heard, -11) == ("failed", "the program died of SIGSEGV")
     assert outcomes.death(heard, 0) is None
-    assert outcomes.death(outcomes.heard('{"error":"out of memory"}'), 0) == (
+    assert outcomes.death(outcomes.parse_output('{"error":"out of memory"}'), 0) == (
         "failed",
         "out of memory",
     )

@@ -380,7 +380,7 @@ def test_an_operand_on_another_handle_is_never_lost_in_silence(
     said = subprocess.run(
         [tmp_path / "add", "metal", "7"], capture_output=True, text=True, check=True
     ).stdout
-    heard = outcomes.heard(said)
+    heard = outcomes.parse_output(said)
     ends = {
         name: outcomes.together(heard.cases[name], "metal")
         for name in ("two-handles", "cpu-and-device")

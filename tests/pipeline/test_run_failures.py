@@ -11,7 +11,7 @@ from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix, Step
 from doctor.model.report import Report
 from doctor.model.scales import Confidence, Severity
-from doctor.pipeline.asked import with_asked_releases
+from doctor.pipeline.asked_releases import with_asked_releases
 from doctor.pipeline.diagnose import explain_failure
 from doctor.pipeline.requests import RunRequest
 from doctor.report.terminal.document import render

@@ -12,11 +12,7 @@ import msgspec
 from doctor.base.globs import matches_any
 from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence
-from doctor.judge.match.reach_candle import candle_missed
-from doctor.judge.match.reach_fixes import FIXES
-from doctor.judge.match.reach_some import all_taken, states_of_torch
-from doctor.judge.match.reach_words import gpus_of_build, known_of
-from doctor.judge.match.said import (
+from doctor.judge.match.gpu_messages import (
     FRAMEWORKS,
     Framework,
     blames_driver,
@@ -24,6 +20,10 @@ from doctor.judge.match.said import (
     gpu_obstacle,
     names_of,
 )
+from doctor.judge.match.reach_candle import candle_missed
+from doctor.judge.match.reach_fixes import FIXES
+from doctor.judge.match.reach_some import all_taken, states_of_torch
+from doctor.judge.match.reach_words import gpus_of_build, known_of
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation

@@ -11,9 +11,9 @@ from typing import Any
 from doctor.facts.devices import cards, device_name, is_same, of_nvml, seen_by_nvml
 from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence
+from doctor.judge.match.gpu_messages import FRAMEWORKS, Framework, names_of
+from doctor.judge.match.gpu_messages import gpu_obstacle as state_of
 from doctor.judge.match.reach_fixes import FIXES
-from doctor.judge.match.said import FRAMEWORKS, Framework, names_of
-from doctor.judge.match.said import gpu_obstacle as state_of
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from doctor.base.literals import literals_in, required_literals
 from doctor.base.patterns import PatternMatch, compile_pattern
 from doctor.facts.devices import device_name
-from doctor.judge.match.said import said_facts
+from doctor.judge.match.gpu_messages import message_facts
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind
@@ -81,7 +81,7 @@ def texts(observation: Observation) -> tuple[Text, ...]:
         if outcome.verdict in RED
     ]
     printed = "\n".join(text.body for text in red)
-    said = [_of_fact(name, observation.facts) for name in said_facts(observation.facts)]
+    said = [_of_fact(name, observation.facts) for name in message_facts(observation.facts)]
     return (*handed, *red, *(text for text in said if text.body not in printed))
 
 

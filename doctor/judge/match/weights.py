@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from doctor.judge.match.gpu_messages import FRAMEWORKS, error_fact
 from doctor.judge.match.issues import Evaluation, cases_of
 from doctor.judge.match.proofs import CaseRef, failed_cases, severity_of
-from doctor.judge.match.said import FRAMEWORKS, error_fact
 from doctor.judge.match.table import Decision, Result
 from doctor.model.facts import value_of
 from doctor.model.findings import Detection

@@ -66,7 +66,7 @@ def start(unit: Unit, scratch: Scratch, tick: Callable[[float], None]) -> Batch:
     about_device = header.devices is Reach.EACH or header.fork_server
     if (
         fork_server is None
-        or not fork_server.settled
+        or not fork_server.can_fork
         or not scratch.forks
         or not about_device
         or "torch" not in header.needs

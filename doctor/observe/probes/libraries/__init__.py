@@ -58,7 +58,7 @@ def probe(scene: Scene) -> FactStream:
         yield from ((f"libs.{name}", absent("sys.path")) for name in _NAMES)
         return
     found = resolve(search_of(scene.host, interpreter.executable, interpreter.machine), torch)
-    told = dict(_library_facts(found, owned(interpreter, torch), torch / "lib"))
+    told = dict(_library_facts(found, cuda_libraries(interpreter, torch), torch / "lib"))
     yield from told.items()
     yield "libs.ld_library_path_rest", _rest(scene.host, told["libs.shadowed"])
     asked = list(in_vain(found))
@@ -120,7 +120,7 @@ def _holds_cuda(host: Host, folder: str) -> bool:
     return any(is_cuda(name) for name in host.list(folder))
 
 
-def owned(interpreter: Interpreter, torch: Path) -> dict[str, list[Path]]:
+def cuda_libraries(interpreter: Interpreter, torch: Path) -> dict[str, list[Path]]:
     """Find the CUDA libraries in the nvidia packages, beside torch, and in conda's lib."""
     site, prefix = torch.parent, Path(interpreter.prefix)
     folders = [

@@ -71,7 +71,7 @@ def gpu_obstacle(framework: Framework, facts: Facts) -> str:
     return str(seen) if seen and state_said(value_of(facts, framework.error)) == seen else ""
 
 
-def said_facts(facts: Facts) -> tuple[str, ...]:
+def message_facts(facts: Facts) -> tuple[str, ...]:
     """Return the facts with messages of frameworks and of NVML about GPUs that nothing reaches."""
     missed = [
         error_fact(one, facts)
