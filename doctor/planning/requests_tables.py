@@ -10,6 +10,7 @@ from doctor.model.catalog import Catalog
 from doctor.model.facts import present
 from doctor.planning.knowledge import Knowledge, fits_any, specifiers
 from doctor.planning.requests_place import Place
+from doctor.timelines.requirements import asked_by
 
 _EXACT = re.compile(r"={2,3}\s*([^\s,*]+)")
 
@@ -52,6 +53,9 @@ def _asked(
     name: str, version: str, knowledge: Knowledge, catalog: Catalog
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from knowledge.asks(name, version)
+    for one in asked_by(name, version):
+        if not one.marker:
+            yield one.name, (one.specifier,)
     table = catalog.tables.get("torch")
     for row in table.rows if table and name == "torch" else ():
         if row["torch"] == version and "triton" in row:

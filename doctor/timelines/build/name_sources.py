@@ -37,6 +37,11 @@ class Index:
         self._client = PyPISimple(address) if address else PyPISimple()
         self._session: requests.Session = self._client.s
 
+    @property
+    def client(self) -> PyPISimple:
+        """The client of the index's simple API."""
+        return self._client
+
     def releases(
         self, distribution: str, *, since: str, every: int = 1, patches: bool = False
     ) -> list[Release]:
