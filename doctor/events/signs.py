@@ -198,7 +198,11 @@ PLACES = (
     Sign(
         "conda",
         "a prompt of conda",
-        r"^\((?:base|[\w.-]{1,40})\) (?:[\w.-]{1,40}@|PS |[A-Z]:\\)",
+        (
+            # `(venv)`, `(.venv)` and `(env)` are how activated environments of venv begin a prompt.
+            r"^\((?:[a-df-uw-zA-Z\d][\w.-]{0,39}|e[a-mo-z\d_.-][\w.-]{0,38}"
+            r"|v[a-df-z\d_.-][\w.-]{0,38})\) (?:[\w.-]{1,40}@|PS |[A-Z]:\\)"
+        ),
         ("(base) ", ") ps ", "@", ":\\"),
     ),
     Sign(

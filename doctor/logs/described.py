@@ -12,6 +12,7 @@ import re
 from doctor.events.owner import owning_event
 from doctor.events.reading import events_of
 from doctor.logs.environment import environment_facts, facts_in_words
+from doctor.logs.implied import implied
 from doctor.logs.labels import of_labels
 from doctor.logs.log import log_facts
 from doctor.model.events import Level
@@ -45,7 +46,9 @@ def described_facts(log: Log) -> dict[str, Fact]:
     if any(word.startswith("CUDA runtime version: ") for word in words):
         # `nvcc -V` answers for the nvcc on PATH, which builds of extensions take as well.
         facts = {"cuda.selected": present(True, "the pasted text"), **facts}
-    return facts if is_report or _is_description(log, facts) else {}
+    if not (is_report or _is_description(log, facts)):
+        return {}
+    return facts | implied(log.lines, facts)
 
 
 def _is_description(log: Log, facts: dict[str, Fact]) -> bool:

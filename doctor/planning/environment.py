@@ -59,7 +59,7 @@ class Environment:
     def here(self) -> Mapping[str, str]:
         """Return every installed package and its version."""
         listed = packages(self.facts)
-        here = {str(name): str(version) for name, version in (listed or {}).items()}
+        here = {str(name): str(version) for name, version in (listed or _named(self.facts)).items()}
         torch = value_of(self.facts, "torch.release")
         # A folder without metadata is no torch that an installer would let be.
         return here | ({"torch": str(torch)} if torch and (not listed or "torch" in here) else {})
@@ -223,6 +223,16 @@ class Environment:
                 one.wanted for one in requirements(self.facts, "specifier") if one.package in new
             } - known
         return frozenset(known)
+
+
+def _named(facts: Facts) -> dict[str, str]:
+    """Return the packages of a text, which names some of those that are installed."""
+    found = ((name, value_of(facts, name)) for name in facts if name.startswith("package."))
+    return {
+        name.removeprefix("package.").removesuffix(".version"): str(value)
+        for name, value in found
+        if name.endswith(".version") and value
+    }
 
 
 def _speaks_of(words: str, package: str) -> bool:

@@ -8,6 +8,9 @@ from typing import Any
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, State, value_of
 
+_DERIVED_FROM_NOTHING = "not known: "
+"""How the reason begins where a fact is derived from facts that nobody looked for."""
+
 
 def listed(*parts: str) -> str:
     """Join what there is to say with commas."""
@@ -23,7 +26,8 @@ def stated(facts: Facts, name: str, form: str = "{}", *, absent: str = "", calle
     if fact is None:
         return ""
     if fact.state is State.UNKNOWN:
-        return f"{called} not known: {fact.why}".strip() if called else ""
+        looked = called and not fact.why.startswith(_DERIVED_FROM_NOTHING)
+        return f"{called} not known: {fact.why}" if looked else ""
     return form.format(as_text(fact.value)) if fact.state is State.PRESENT else absent
 
 

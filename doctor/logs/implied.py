@@ -1,0 +1,222 @@
+"""Deduce what a pasted environment implies: the build of torch, WSL 1, requirements not met."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from packaging.markers import InvalidMarker, Marker
+
+from doctor.base.requirements import InvalidRequirement, meets
+from doctor.base.versions import minor, public
+from doctor.model.facts import Fact, State, absent, present
+from doctor.timelines.requirements import RecordedRequirement, asked_by
+
+_SOURCE = "the pasted text"
+_LONGEST = 400
+_OF_CUDA = re.compile(r"package\.nvidia-(cuda-runtime|cublas)-cu\d{2}\.version")
+_KERNEL = re.compile(r"\bLinux-(\d[\w.]{2,20}-\d{1,6}-Microsoft)-", re.IGNORECASE)
+_AVAILABLE = re.compile(
+    r"(?:cuda\.is_available\(\)|cuda[ _](?:is[ _])?available)\W{1,8}(?P<same>True|False)\b"
+    r"|cuda\.is_available\(\)",
+    re.IGNORECASE,
+)
+_ANSWER = re.compile(r"^\W{0,6}(True|False)\W{0,3}$")
+_JAX = re.compile(r"\bjax\.devices(?:\(\))?\W.{0,60}\[\W{0,2}(CpuDevice|TFRT_CPU)")
+_PIP_LIST = re.compile(r"^Package\s+Version\b|\bpip3? (?:list|freeze|show)\b")
+_TORCH_ROW = re.compile(r"^torch(?:==|\s+)\d[\d.]{2,12}\s*$")
+_EXPRESSION = re.compile(r"torch\.version\.cuda\W{0,4}$")
+_CUDA = re.compile(r"^\W{0,2}(\d{1,2}\.\d{1,2}|None)\W{0,2}$")
+_PACKAGE = re.compile(r"package\.([\w.-]{1,100})\.version")
+_STACK = frozenset(
+    {"torch", "torchvision", "torchaudio", "triton", "numpy", "protobuf", "keras", "jax", "jaxlib"}
+    | {"tokenizers", "huggingface-hub", "transformers", "xformers", "pydantic", "pydantic-core"}
+    | {"ml-dtypes", "accelerate", "peft", "datasets", "flash-attn", "scipy", "numba", "llvmlite"}
+)
+"""Packages whose release decides whether another one imports."""
+_APPLE = re.compile(r"\bApple M\d\b")
+_INTEL = re.compile(r"\bmacOS-[\d.]{2,8}-x86_64|\bosx-64\b|\bPython \d.{0,40}\bx86_64\b")
+_CHIP = re.compile(r"\b(gfx\d{3,4}[a-f]?)\b")
+
+
+def implied(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return the facts that a description implies and does not state in so many words."""
+    text = [line[:_LONGEST] for line in lines]
+    found = {
+        **_console(text),
+        **_wheel(text, facts),
+        **_cuda_of_packages(facts),
+        **_kernel(text),
+        **_availability(text),
+        **_jax(text, facts),
+        **_amd(text, facts),
+        **_rosetta(text),
+    }
+    found = {name: fact for name, fact in found.items() if not _is_known(name, facts)}
+    return found | _requirements({**facts, **found})
+
+
+def _is_known(name: str, facts: Mapping[str, Fact]) -> bool:
+    return name in facts and facts[name].state is not State.UNKNOWN
+
+
+def _value(name: str, facts: Mapping[str, Fact]) -> Any:
+    fact = facts.get(name)
+    return fact.value if fact is not None and fact.state is State.PRESENT else None
+
+
+def _console(text: Sequence[str]) -> dict[str, Fact]:
+    """Read what a console of Python printed below `torch.version.cuda`."""
+    values = {
+        found[1]
+        for line, after in itertools.pairwise(text)
+        if _EXPRESSION.search(line) and (found := _CUDA.match(after))
+    }
+    if len(values) != 1:
+        return {}
+    cuda = values.pop()
+    if cuda == "None":
+        return {"torch.cuda_version": absent(_SOURCE)}
+    return {
+        "torch.cuda_version": present(cuda, _SOURCE),
+        "torch.build": present("cuda", _SOURCE),
+    }
+
+
+def _wheel(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Say that pip installed torch, and which build PyPI has for Windows: that for the processor.
+
+    A list of pip shows the suffix of every wheel from an index of PyTorch.
+    """
+    listed = any(map(_PIP_LIST.search, text)) or sum("==" in line for line in text) > 1
+    torch = str(_value("torch.version", facts) or "")
+    if not torch or not listed or _value("python.conda", facts):
+        return {}
+    found = {"package.torch.installer": present("pip", _SOURCE)}
+    plain = any(map(_TORCH_ROW.match, text)) and "+" not in torch
+    if plain and _value("host.os", facts) == "windows" and not _value("torch.cuda_version", facts):
+        found["torch.build"] = present("cpu", _SOURCE)
+    return found
+
+
+def _requirements(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Compare what packages of the list ask of each other, as their published METADATA say."""
+    here = {
+        found[1]: public(str(_value(name, facts)))
+        for name in facts
+        if (found := _PACKAGE.fullmatch(name)) and _value(name, facts)
+    }
+    if torch := _value("torch.version", facts):
+        here["torch"] = public(str(torch))
+    markers = {
+        "python_version": str(_value("python.minor", facts) or ""),
+        "sys_platform": {"windows": "win32", "macos": "darwin"}.get(
+            str(_value("host.os", facts)), "linux"
+        ),
+        "platform_system": {"windows": "Windows", "macos": "Darwin"}.get(
+            str(_value("host.os", facts)), "Linux"
+        ),
+    }
+    compared: dict[str, Fact] = {}
+    for package, release in here.items():
+        for one in asked_by(package, release):
+            if one.name in here and one.name in _STACK and _counts(one, markers):
+                compared |= _compared(package, one, here[one.name])
+    return {name: fact for name, fact in compared.items() if name not in facts}
+
+
+def _counts(one: RecordedRequirement, markers: Mapping[str, str]) -> bool:
+    if not one.marker:
+        return True
+    if "python" in one.marker and not markers["python_version"]:
+        return False
+    try:
+        return Marker(one.marker).evaluate(dict(markers))
+    except InvalidMarker:
+        return False
+
+
+def _compared(package: str, one: RecordedRequirement, release: str) -> dict[str, Fact]:
+    name = f"requires.{package}.{one.name}"
+    try:
+        met = meets(release, one.specifier)
+    except InvalidRequirement:
+        return {}
+    return {
+        f"{name}.met": present(met, _SOURCE),
+        f"{name}.specifier": present(one.specifier, _SOURCE),
+        f"{name}.installed": present(release, _SOURCE),
+    }
+
+
+def _cuda_of_packages(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Take torch for a build for CUDA where the packages stand beside it that PyPI's requires.
+
+    Its wheels for Linux without a suffix are builds for CUDA, and require NVIDIA's packages since
+    torch 1.13. The builds for the processor and for ROCm name themselves behind a plus.
+    """
+    torch = _value("torch.version", facts)
+    if torch is None or "+" in str(torch):
+        return {}
+    releases = {
+        found[1]: str(_value(name, facts))
+        for name in facts
+        if (found := _OF_CUDA.fullmatch(name)) and _value(name, facts)
+    }
+    if not releases:
+        return {}
+    built = {"torch.build": present("cuda", _SOURCE)}
+    if "cuda-runtime" in releases:  # cuBLAS has numbers of its own since CUDA 11
+        built["torch.cuda_version"] = present(minor(releases["cuda-runtime"]), _SOURCE)
+    return built
+
+
+def _kernel(text: Sequence[str]) -> dict[str, Fact]:
+    """Read the kernel of WSL from Python's `platform.platform()`."""
+    names = {found[1] for line in text if (found := _KERNEL.search(line))}
+    return {"host.kernel": present(names.pop(), _SOURCE)} if len(names) == 1 else {}
+
+
+def _availability(text: Sequence[str]) -> dict[str, Fact]:
+    """Read what `torch.cuda.is_available()` answered, in the same line or in the next."""
+    said = set()
+    for number, line in enumerate(text):
+        if found := _AVAILABLE.search(line):
+            answer = found["same"] or ""
+            if not answer and number + 1 < len(text) and (own := _ANSWER.match(text[number + 1])):
+                answer = own[1]
+            said.add(answer.lower())
+    said.discard("")
+    if len(said) != 1:
+        return {}
+    return {"torch.cuda_available": present(said.pop() == "true", _SOURCE)}
+
+
+def _jax(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Read that JAX lists the processor alone."""
+    if _value("package.jaxlib.version", facts) is None or not any(map(_JAX.search, text)):
+        return {}
+    return {"jax.devices": present(["cpu:0"], _SOURCE)}
+
+
+def _rosetta(text: Sequence[str]) -> dict[str, Fact]:
+    """Read that a Python for Intel runs on a Mac with an Apple chip."""
+    apple = any(map(_APPLE.search, text))
+    if not apple or not any(map(_INTEL.search, text)):
+        return {}
+    return {
+        "host.os": present("macos", _SOURCE),
+        "host.machine": present("x86_64", _SOURCE),
+        "host.rosetta": present(True, _SOURCE),
+    }
+
+
+def _amd(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Read the chips of a machine that shows AMD's GPUs and none of NVIDIA's."""
+    if _value("amd.gpu_present", facts) is not True or _value("nvidia.gpu_present", facts):
+        return {}
+    chips = dict.fromkeys(found for line in text for found in _CHIP.findall(line))
+    gpus = {"amd.gpus": present([{"gfx": chip} for chip in chips], _SOURCE)} if chips else {}
+    return {"nvidia.gpu_present": absent(_SOURCE), **gpus}
