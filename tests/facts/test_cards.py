@@ -9,7 +9,13 @@ import pytest
 from doctor.model.facts import value_of
 from tests.facts.test_driver import derived
 
-_NEEDS = ("needs_open_module", "needs_closed_module", "needs_legacy_driver", "cards_untaken")
+_NEEDS = (
+    "needs_open_module",
+    "needs_closed_module",
+    "needs_legacy_driver",
+    "needs_older_driver",
+    "cards_untaken",
+)
 
 
 def needed(device: str, *, kind: str = "open", driver: str = "580.95.05", **more: Any) -> list[str]:
@@ -38,6 +44,9 @@ def needed(device: str, *, kind: str = "open", driver: str = "580.95.05", **more
         ("0x2b85", "open", "550.54.15", ["cards_untaken"]),
         ("0x2330", "closed", "580.95.05", ["cards_untaken"]),  # H100
         ("0x1b80", "open", "580.95.05", ["needs_closed_module"]),  # GTX 1080
+        ("0x128b", "open", "580.95.05", ["needs_older_driver"]),  # GT 710
+        ("0x102d", "closed", "550.54.15", ["needs_older_driver"]),  # K80
+        ("0x102d", "closed", "470.256.02", ["cards_untaken"]),
         ("0x1b80", "open", "595.71.05", ["needs_legacy_driver"]),
         ("0x1db5", "closed", "595.71.05", ["needs_legacy_driver"]),  # V100
     ],
@@ -100,6 +109,19 @@ def test_a_card_that_the_driver_holds_and_nvml_does_not_list(
     assert value_of(facts, "nvidia.cards_silent") == silent
     assert value_of(facts, "nvidia.cards_fallen") == fallen
     assert value_of(facts, "nvidia.cards_untaken") is None
+
+
+def test_a_gpu_that_the_driver_was_told_to_leave_out_is_not_silent() -> None:
+    held = {"pci_bus_id": "0000:11:00.0", "device": "0x26b9", "driver": "nvidia"}
+    given: dict[str, Any] = {
+        "nvidia__cards": [held],
+        "nvidia__driver_version": "580.95.05",
+        "nvidia__nvml": None,
+        "nvidia__gpus": [{"index": 0, "pci_bus_id": "0000:10:00.0"}],
+    }
+    assert value_of(derived(**given), "nvidia.cards_silent") == ["0000:11:00.0 (10de:26b9)"]
+    given["nvidia__gpus_excluded"] = ["0000:11:00.0"]
+    assert value_of(derived(**given), "nvidia.cards_silent") is None
 
 
 def test_a_card_without_address_space_is_not_unknown_to_the_driver() -> None:

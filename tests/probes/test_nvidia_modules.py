@@ -195,3 +195,26 @@ def test_a_machine_without_card_and_driver_reads_no_rule(
 def test_what_leaves_a_gpu_on(tmp_path: Path, path: str, text: str) -> None:
     host = made_host(tmp_path, {path: text}, {"prime-select": "echo intel"})
     assert "nvidia.switched_off_by" not in values(facts_of(nvidia.probe(Scene(host=host))))
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("Loading of module with unavailable key is rejected", True),
+        ("Lockdown: modprobe: unsigned module loading is restricted; see man", True),
+        ("nvidia: loading out-of-tree module taints kernel.", False),
+    ],
+)
+def test_a_module_that_the_kernel_refused(tmp_path: Path, line: str, refused: bool) -> None:
+    seen = _seen(tmp_path, {"/dev/kmsg": f"5,1,100,-;{line}\n"})
+    assert ("nvidia.module_refused" in seen) == refused
+
+
+def test_a_gpu_that_the_driver_was_told_to_leave_out(tmp_path: Path) -> None:
+    about = "/proc/driver/nvidia/gpus/0000:0{}:00.0/information"
+    files = {
+        "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05",
+        about.format(1): "Model: NVIDIA L40S\nGPU Excluded:\t No\n",
+        about.format(2): "Model: NVIDIA L40S\nGPU Excluded:\t Yes\n",
+    }
+    assert _seen(tmp_path, {**files})["nvidia.gpus_excluded"] == ["0000:02:00.0"]

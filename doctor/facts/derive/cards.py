@@ -17,6 +17,8 @@ from doctor.model.facts import Facts, FactStream, State, absent, present, value_
 _GRACE_HOPPER = range(0x2340, 0x2350)
 _BLACKWELL = (range(0x2900, 0x2A00), range(0x2B00, 0x3000), range(0x3180, 0x3200))
 _MAXWELL, _TURING = 0x1340, 0x1E00
+_WITHOUT_KEPLER = "495"
+"""The first branch of drivers that serves Maxwell and newer alone."""
 """The first device numbers of these generations; Pascal and Volta stand between them."""
 _WITHOUT_PASCAL = "590"
 """The first branch of drivers that serves Turing and newer alone."""
@@ -49,7 +51,12 @@ def cards(facts: Facts) -> FactStream:
         for card in unlisted
         if not card.get("driver") and card.get("pci_bus_id") not in unplaced
     ]
-    held = [card for card in unlisted if card.get("driver")]
+    left_out = devices.texts(facts, "nvidia.gpus_excluded")
+    held = [
+        card
+        for card in unlisted
+        if card.get("driver") and str(card.get("pci_bus_id")) not in left_out
+    ]
     # The closed module may take such a card, and fails as soon as a program opens it.
     refused = [card for card in held if _needs_open(card, facts)]
     yield from _silent([card for card in held if card not in refused], facts)
@@ -87,7 +94,13 @@ def _place(card: dict[str, Any]) -> str:
 
 
 _OFF_THE_BUS = 79
-_NEEDS = ("needs_open_module", "needs_closed_module", "needs_legacy_driver", "cards_untaken")
+_NEEDS = (
+    "needs_open_module",
+    "needs_closed_module",
+    "needs_legacy_driver",
+    "needs_older_driver",
+    "cards_untaken",
+)
 
 
 def _need(card: dict[str, Any], facts: Facts) -> str:
@@ -98,6 +111,8 @@ def _need(card: dict[str, Any], facts: Facts) -> str:
     )
     if _needs_open(card, facts):
         return "needs_open_module"
+    if 0 < device < _MAXWELL and in_range(driver, introduced=_WITHOUT_KEPLER):
+        return "needs_older_driver"
     if _MAXWELL <= device < _TURING and in_range(driver, introduced=_WITHOUT_PASCAL):
         return "needs_legacy_driver"
     if 0 < device < _TURING and kind == "open":

@@ -39,6 +39,7 @@ _WATCH = {
     94: "a contained memory error, which ended one program",
     157: "bad memory could not be set aside",
 }
+_OF_GSP = (119, 120)
 _LINKS = range(144, 151)
 """Errors of NVLink 5, which say themselves whether they are fatal."""
 _ACTION = 154
@@ -48,9 +49,11 @@ _SORTS = ("restart", "reset", "watch")
 
 
 def xid(facts: Facts) -> FactStream:
-    """Yield `nvidia.xid_restart`, `xid_reset` and `xid_watch`, in words, with their GPUs."""
+    """Yield `nvidia.xid_restart`, `xid_reset`, `xid_watch`, and the failures of the GSP."""
     seen = facts.get("nvidia.xid", unknown("nobody looked"))
     listed = [one for one in cards(facts, "nvidia.xid") if _is_concern(one, facts)]
+    failed = [f"Xid {one['code']}" for one in listed if one.get("code") in _OF_GSP]
+    yield "nvidia.xid_gsp", present(failed, SOURCE) if failed else _nothing(seen)
     sorted_ = _sorted(listed)
     for name in _SORTS:
         found = sorted_[name]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from doctor.facts.devices import state_said, vendors
 from doctor.facts.placeholders import as_text
-from doctor.model.facts import Facts, value_of
+from doctor.model.facts import Facts, State, unknown, value_of
 from doctor.model.roles import Role
 
 
@@ -71,6 +71,15 @@ def gpu_obstacle(framework: Framework, facts: Facts) -> str:
     return str(seen) if seen and state_said(value_of(facts, framework.error)) == seen else ""
 
 
+def _is_of_containers_alone(facts: Facts) -> bool:
+    """Say whether NVML uses the words for a container that lost its GPUs, and this is none.
+
+    Facts tell the reason of such a machine.
+    """
+    outside = facts.get("host.container", unknown("")).state is State.ABSENT
+    return outside and str(value_of(facts, "nvidia.nvml")).startswith("Unknown Error")
+
+
 def message_facts(facts: Facts) -> tuple[str, ...]:
     """Return the facts with messages of frameworks and of NVML about GPUs that nothing reaches."""
     missed = [
@@ -82,6 +91,7 @@ def message_facts(facts: Facts) -> tuple[str, ...]:
         "nvidia" in vendors(facts)
         and bool(value_of(facts, "nvidia.wanted_by"))
         and value_of(facts, "torch.reaches_cuda") is None
+        and not _is_of_containers_alone(facts)
     )
     return tuple(
         name

@@ -48,6 +48,11 @@ NVIDIA: dict[str, str] = {
     "nvidia.module_kind": "open or closed: which of NVIDIA's kernel modules is loaded",
     "nvidia.module_file": "path of the module for the running kernel, where a GPU waits for it",
     "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
+    "nvidia.module_refused": (
+        "the kernel's words for a module whose signature it did not accept, where a GPU waits for "
+        "its module"
+    ),
+    "nvidia.gpus_excluded": "GPUs that the driver leaves out by its option NVreg_ExcludedGpus",
     "nvidia.blacklisted_in": (
         "files that keep the module from being loaded, where a GPU waits for it"
     ),
@@ -96,6 +101,7 @@ NVIDIA: dict[str, str] = {
     ),
     "nvidia.xid_restart": "visible GPUs whose last Xids call for a restart of the machine",
     "nvidia.xid_reset": "visible GPUs whose last Xids call for a reset of the GPU",
+    "nvidia.xid_gsp": "Xids of visible GPUs whose own processor (GSP) failed",
     "nvidia.xid_watch": "visible GPUs with Xids that call for attention",
     "nvidia.vgpu_unlicensed": "visible virtual GPUs without a licence",
     "nvidia.device_nodes": "true where /dev/nvidia* can be opened",
@@ -156,6 +162,9 @@ NVIDIA: dict[str, str] = {
     "nvidia.needs_legacy_driver": (
         "GPUs on PCI that the driver does not take, because it is of a release that dropped "
         "their generation"
+    ),
+    "nvidia.needs_older_driver": (
+        "GPUs on PCI that the driver does not take, because they are older than Maxwell"
     ),
     "nvidia.cards_untaken": "GPUs on PCI that the loaded driver does not take, for another reason",
     "nvidia.before_turing": (

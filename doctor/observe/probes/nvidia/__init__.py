@@ -54,11 +54,15 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     library = files.nvml_library(host) if not shown else None
     if not shown and library is None:
         yield from _logged(None)
+        yield "nvidia.gpus_excluded", absent(_NO_DRIVER)
         yield from _nothing()
         return
     if kernel:
         # Given before NVML is asked: this much stays, whatever a broken driver does to the child.
         yield from _driver(*kernel)
+    left_out = files.excluded(host)
+    where = "/proc/driver/nvidia/gpus"
+    yield "nvidia.gpus_excluded", present(left_out, where) if left_out else absent(where)
     nvml, log = _asked(host, patience, loaded=kernel is not None)
     yield from _logged(log, unplaced(host, on_bus))
     yield from confidential(host, smi, patience)

@@ -91,6 +91,15 @@ def gpu_names(host: Host) -> list[str]:
     ]
 
 
+def excluded(host: Host) -> list[str]:
+    """Return the PCI addresses of the GPUs that the driver was told to leave out."""
+    return [
+        path.parent.name.lower()
+        for path in host.glob("/proc/driver/nvidia/gpus", "*/information")
+        if re.search(r"^GPU Excluded:\s*Yes", host.read(path, limit=4096) or "", re.MULTILINE)
+    ]
+
+
 def addresses(host: Host) -> list[str]:
     """Return the PCI addresses of the GPUs that the kernel driver holds, as Linux writes them."""
     return [name.lower() for name in host.list("/proc/driver/nvidia/gpus")]

@@ -1,25 +1,21 @@
 """Find why no driver serves a GPU on PCI: the kernel module, and what blocks it.
 
-The sources are modprobe.d(5), the kernel command line
-(https://docs.kernel.org/admin-guide/kernel-parameters.html), and the EFI variable SecureBoot, whose
-value stands behind four bytes of attributes (https://docs.kernel.org/filesystems/efivarfs.html).
+The value of the EFI variable SecureBoot stands behind four bytes of attributes
+(https://docs.kernel.org/filesystems/efivarfs.html).
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.observe.binaries.modprobe import FOLDERS, files, forbidding
+from doctor.observe.probes.nvidia.xid import refusal_of_modules
 
-_CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
 _NAMES = frozenset({"nvidia", "nvidia-current", "nvidia_current"})
-_NOTHING = frozenset(
-    f"{folder}/bin/{name}" for folder in ("", "/usr") for name in ("true", "false")
-)
-_AT_START = frozenset({"modprobe.blacklist", "module_blacklist", "rd.driver.blacklist"})
 _MODULE = re.compile(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _MOST_KERNELS = 12
@@ -45,12 +41,10 @@ def of_modules(
     )
     yield "nvidia.module_kind", _kind(host)
     waits = bool(cards) and not loaded
-    forbidding = list(_forbidding(host)) if waits else []
+    blocking = list(forbidding(host, _NAMES)) if waits else []
     yield (
         "nvidia.blacklisted_in",
-        present(forbidding, ", ".join(_CONFIGURATION))
-        if forbidding
-        else absent("modprobe.d, /proc/cmdline"),
+        present(blocking, ", ".join(FOLDERS)) if blocking else absent("modprobe.d, /proc/cmdline"),
     )
     prime = host.which("prime-select")
     # The rules are many: a machine that has neither card nor driver does not pay for them.
@@ -82,6 +76,7 @@ def unplaced(host: Host, on_bus: Mapping[str, str]) -> list[str]:
 
 
 def _not_asked() -> FactStream:
+    yield "nvidia.module_refused", absent("no card waits for it")
     yield "nvidia.module_file", absent("no card waits for it")
     yield "nvidia.module_of_kernels", absent("no card waits for it")
 
@@ -102,18 +97,6 @@ def _kind(host: Host) -> Fact:
     )
 
 
-def _forbidding(host: Host) -> Iterator[str]:
-    """Yield the files of modprobe, and the kernel command line, that block the module."""
-    for path in _files(host, _CONFIGURATION, ".conf"):
-        if any(map(_forbids, (host.read(path, limit=1 << 16) or "").splitlines())):
-            yield path
-    words = [
-        word.partition("=") for word in (host.read("/proc/cmdline", limit=1 << 13) or "").split()
-    ]
-    if any(name in _AT_START and _NAMES & set(modules.split(",")) for name, _, modules in words):
-        yield "/proc/cmdline"
-
-
 def _switching_off(host: Host) -> Iterator[str]:
     """Yield the files with which nvidia-prime and its like switch the GPU of a laptop off.
 
@@ -122,11 +105,11 @@ def _switching_off(host: Host) -> Iterator[str]:
     """
     if (host.read(_PRIME, limit=64) or "").strip() == "off":
         yield _PRIME
-    for path in _files(host, _UDEV, ".rules"):
+    for path in files(host, _UDEV, ".rules"):
         lines = (host.read(path, limit=1 << 16) or "").splitlines()
         if any(map(_takes_gpus_away, lines)):
             yield path
-    for path in _files(host, _CONFIGURATION, ".conf"):
+    for path in files(host, FOLDERS, ".conf"):
         lines = (host.read(path, limit=1 << 16) or "").splitlines()
         if any(_alias_off(line) for line in lines):
             yield path
@@ -150,29 +133,9 @@ def _alias_off(line: str) -> bool:
             return False
 
 
-def _files(host: Host, folders: Iterable[str], ending: str) -> Iterator[str]:
-    """Yield the files of configuration; one hides its namesakes in the folders after its own."""
-    seen: set[str] = set()
-    for folder in folders:
-        for name in host.list(folder):
-            if name.endswith(ending) and name not in seen:
-                seen.add(name)
-                yield f"{folder}/{name}"
-
-
-def _forbids(line: str) -> bool:
-    """Say whether a line of modprobe's configuration blocks the module (modprobe.d(5))."""
-    match line.partition("#")[0].split():
-        case ["blacklist", name] | ["alias", name, "off"]:
-            return name in _NAMES
-        case ["install", name, instead]:
-            return name in _NAMES and instead in _NOTHING
-        case _:
-            return False
-
-
 def _built(host: Host) -> FactStream:
     """Yield the module of the running kernel, and the other kernels that have one."""
+    yield "nvidia.module_refused", refusal_of_modules(host)
     running = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
     kernels = sorted(host.list("/lib/modules"))[-_MOST_KERNELS:]
     if running not in kernels:

@@ -32,6 +32,12 @@ _MARKS = (
     b"NVRM: The NVIDIA GPU ",
     b"requires use of the NVIDIA open",
 )
+_REFUSED_MARKS = (b"oading of ", b"odule loading is restricted")
+_REFUSED = re.compile(
+    r";(?P<text>(?:Loading of (?:unsigned )?module (?:with \w{4,12} key )?is rejected"
+    r"|Lockdown: modprobe: unsigned module loading is restricted)[^\n]{0,60})"
+)
+"""The words of module_sig_check() and of lockdown's reasons in the kernel."""
 _INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/")
 _XID = re.compile(
     r"^\d{1,6},\d{1,20},(?P<at>\d{1,20}),[^;\n]{0,80};NVRM: Xid "
@@ -88,6 +94,15 @@ def kernel_log(host: Host) -> KernelLog:
     starts = (list(one)[:_MOST_STARTS] for one in (failed, files, bars, closed))
     found = (_collected(text), *starts)
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
+
+
+def refusal_of_modules(host: Host) -> Fact:
+    """Return the kernel's words for a module whose signature it did not accept."""
+    text = _text(host, _REFUSED_MARKS)
+    if isinstance(text, Fact):
+        return text
+    found = _REFUSED.search(text)
+    return present(found["text"], _LOG) if found else absent(_LOG)
 
 
 def missing_firmware_of_intel(host: Host, places: Sequence[str]) -> Fact:
