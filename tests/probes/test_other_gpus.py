@@ -172,3 +172,27 @@ def test_a_card_of_intel_whose_firmware_is_missing(tmp_path: Path) -> None:
     assert facts["intel.firmware_missing"] == ["xe/bmg_guc_70.bin"]
     (host.at(_PCI) / "0000:03:00.0/driver").symlink_to("../../../bus/pci/drivers/xe")
     assert "intel.undriven" not in values(facts_of(intel.probe(Scene(host=host))))
+
+
+def test_a_line_that_keeps_amdgpu_away(tmp_path: Path) -> None:
+    card = {f"{_PCI}/0000:03:00.0/vendor": "0x1002\n", f"{_PCI}/0000:03:00.0/class": "0x030000\n"}
+    line = {"/etc/modprobe.d/blacklist-amdgpu.conf": "blacklist amdgpu\n"}
+    facts = seen(tmp_path, amd, {**card, **line})
+    assert facts["amd.blacklisted_in"] == ["/etc/modprobe.d/blacklist-amdgpu.conf"]
+    # A driver that is there is not forbidden, whatever a file says.
+    (tmp_path / "driven").mkdir()
+    assert "amd.blacklisted_in" not in seen(tmp_path / "driven", amd, {**SERVER, **line})
+
+
+@pytest.mark.parametrize(
+    ("files", "way"),
+    [
+        ({}, None),
+        ({"/dev/dxg": ""}, "missing"),
+        ({"/dev/dxg": "", "/opt/rocm-7.2.1/lib/librocdxg.so.1": ""}, "there"),
+    ],
+)
+def test_the_library_of_rocm_for_wsl(
+    tmp_path: Path, files: dict[str, str], way: str | None
+) -> None:
+    assert seen(tmp_path, amd, {"/proc/version": "Linux", **files}).get("amd.dxg") == way

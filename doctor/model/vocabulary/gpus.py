@@ -12,6 +12,11 @@ GPUS: dict[str, str] = {
     "amd.blocked_by": (
         "what keeps amdgpu from GPUs that have no driver: nomodeset in /proc/cmdline"
     ),
+    "amd.blacklisted_in": "files that keep amdgpu from being loaded, where a GPU waits for it",
+    "amd.dxg": (
+        "whether the library is here by which ROCm reaches the GPU of Windows under WSL: there or "
+        "missing"
+    ),
     "amd.small_first": (
         "in words, where a processor's own graphics is the first GPU, and a card comes after it"
     ),

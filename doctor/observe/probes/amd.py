@@ -11,10 +11,24 @@ from typing import Any
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.binaries import drm
+from doctor.observe.binaries.loader_cache import find_library
+from doctor.observe.binaries.modprobe import FOLDERS, forbidding
 from doctor.observe.scene import Scene
 
 BOUND = 2.0
 
+_ABOUT_GPUS = (
+    "gpus",
+    "driver",
+    "blocked_by",
+    "blacklisted_in",
+    "kfd",
+    "render",
+    "given",
+    "groups_missing",
+)
+_OF_WSL = "/var/lib/dpkg/info/hsa-runtime-rocr4wsl-amdgpu.list"
+"""What the package leaves with which older releases of ROCm serve WSL."""
 _NODES = "/sys/class/kfd/kfd/topology/nodes"
 _KFD = "/dev/kfd"
 _VENDOR = "0x1002"
@@ -25,9 +39,10 @@ def probe(scene: Scene) -> FactStream:
     """Yield `amd.*`; without a GPU of AMD's all but `gpu_present` are absent."""
     host = scene.host
     listed, on_bus = _listed(host), list(drm.devices(host, _VENDOR))
+    yield "amd.dxg", _dxg(host)
     yield "amd.gpu_present", present(bool(listed or on_bus), f"{_NODES}, {drm.PCI}")
     if not listed and not on_bus:
-        for name in ("gpus", "driver", "blocked_by", "kfd", "render", "given", "groups_missing"):
+        for name in _ABOUT_GPUS:
             yield f"amd.{name}", absent("no GPU of AMD")
         return
     gpus = listed or [_of_bus(host, address) for address in on_bus]
@@ -36,10 +51,30 @@ def probe(scene: Scene) -> FactStream:
     yield "amd.driver", _driver(host)
     held = listed or any(drm.driver_of(host, address) for address in on_bus)
     yield "amd.blocked_by", absent("a driver has them") if held else drm.blocked_by(host)
+    # The driver may be asleep, or serve another card: only what no driver has is asked about.
+    blocking = [] if held else list(forbidding(host, frozenset({"amdgpu"})))
+    where = ", ".join(FOLDERS)
+    yield "amd.blacklisted_in", present(blocking, where) if blocking else absent(where)
     yield "amd.kfd", drm.rights(host, [_KFD])
     yield "amd.render", drm.rights(host, nodes)
     yield "amd.given", drm.in_reach(host, nodes)
     yield "amd.groups_missing", drm.groups_missing(host, [_KFD, *nodes])
+
+
+def _dxg(host: Host) -> Fact:
+    """Say whether ROCm's library for WSL is here, where Windows hands a GPU in.
+
+    Older releases of ROCm have a package with a runtime for WSL
+    (https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-radeon.html).
+    """
+    if not host.exists("/dev/dxg"):
+        return absent("/dev/dxg")
+    there = (
+        find_library(host, "librocdxg.so") is not None
+        or any(host.glob("/opt", "rocm*/lib/librocdxg.so*"))
+        or host.exists(_OF_WSL)
+    )
+    return present("there" if there else "missing", "/opt/rocm")
 
 
 def _driver(host: Host) -> Fact:
