@@ -209,3 +209,18 @@ def test_a_build_with_code_for_the_gpu_needs_no_override(override: str | None) -
     assert "torch/rocm-no-code-for-gpu" in [one.id for one in told]
     assert "'HSA_OVERRIDE_GFX_VERSION':" not in "".join(_commands(one) for one in told)
     assert (told[0].id == "rocm/override-does-not-fit") is (override is not None)
+
+
+@pytest.mark.parametrize(
+    ("container", "first"),
+    [
+        (None, "nvidia/driver-answers-unknown-error"),
+        ("docker", "container/nvml-unknown-error"),
+    ],
+)
+def test_unknown_error_of_nvml_is_a_matter_of_containers_in_containers_alone(
+    container: str | None, first: str
+) -> None:
+    nodes = {"nvidia.nodes_missing": None, "nvidia.gpus_barred": None, "nvidia.xid": None}
+    changes = {"host.container": container, "nvidia.nvml": "Unknown Error", **nodes}
+    assert _found(_UNKNOWN, **changes)[0].id == first

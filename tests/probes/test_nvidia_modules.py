@@ -218,3 +218,9 @@ def test_a_gpu_that_the_driver_was_told_to_leave_out(tmp_path: Path) -> None:
         about.format(2): "Model: NVIDIA L40S\nGPU Excluded:\t Yes\n",
     }
     assert _seen(tmp_path, {**files})["nvidia.gpus_excluded"] == ["0000:02:00.0"]
+
+
+def test_a_driver_of_nvidias_installer_leaves_its_tool_to_remove_it(tmp_path: Path) -> None:
+    assert "nvidia.uninstaller" not in _seen(tmp_path, {})
+    seen = _seen(tmp_path, {"/usr/bin/nvidia-uninstall": "#!/bin/sh\n"})
+    assert seen["nvidia.uninstaller"] == "/usr/bin/nvidia-uninstall"

@@ -52,6 +52,7 @@ NVIDIA: dict[str, str] = {
         "the kernel's words for a module whose signature it did not accept, where a GPU waits for "
         "its module"
     ),
+    "nvidia.uninstaller": "path of the tool that removes a driver of NVIDIA's installer (.run)",
     "nvidia.gpus_excluded": "GPUs that the driver leaves out by its option NVreg_ExcludedGpus",
     "nvidia.blacklisted_in": (
         "files that keep the module from being loaded, where a GPU waits for it"

@@ -47,6 +47,7 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
         "nvidia.bound_to",
         present(holders, "/sys/bus/pci/devices") if holders else absent("/sys/bus/pci/devices"),
     )
+    yield "nvidia.uninstaller", files.uninstaller(host)
     yield "nvidia.smi", present(smi, "PATH") if smi else absent("PATH")
     yield from files.driver_files(host, shown=shown)
     yield from of_modules(host, on_bus, loaded=kernel is not None, installed=smi is not None)

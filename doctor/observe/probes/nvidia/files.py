@@ -78,6 +78,12 @@ def smi_path(host: Host) -> str | None:
     return host.which("nvidia-smi") or (str(beside) if os.access(beside, os.X_OK) else None)
 
 
+def uninstaller(host: Host) -> Fact:
+    """Return the path of the tool that NVIDIA's installer (.run) leaves to remove the driver."""
+    path = "/usr/bin/nvidia-uninstall"
+    return present(path, path) if host.exists(path) else absent(path)
+
+
 def gpu_names(host: Host) -> list[str]:
     """Return the names that the kernel driver gives the GPUs."""
     texts = (
