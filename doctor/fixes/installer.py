@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from doctor.base.versions import major
 from doctor.facts.devices import texts
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.fixes import Command
 from doctor.model.issues import Option
 
 _NAME = re.compile(r"^(?:[A-Za-z0-9][A-Za-z0-9._-]*|<[a-z-]+>)")
+_DRIVER = re.compile(r"nvidia-driver-\d+")
 _TORCH = re.compile(r"torch(?![A-Za-z0-9._-])")
 _UV = {
     Option.NO_DEPS: "--no-deps",
@@ -139,10 +141,21 @@ def system(packages: dict[str, tuple[str, ...]], facts: Facts) -> Command | None
     kind = likely(packages) if fact is None or fact.state is State.UNKNOWN else str(fact.value)
     wanted = packages.get(kind)
     return (
-        Command(argv=(*SYSTEM_COMMANDS[kind], *wanted))
+        Command(argv=(*SYSTEM_COMMANDS[kind], *_with_open_module(wanted, facts)))
         if wanted and kind in SYSTEM_COMMANDS
         else None
     )
+
+
+def _with_open_module(names: Sequence[str], facts: Facts) -> Iterator[str]:
+    """Yield names of packages, NVIDIA's driver with the module that the GPU needs.
+
+    Only the open module serves Blackwell (10.0 and newer):
+    https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/
+    """
+    is_blackwell = (major(str(value_of(facts, "nvidia.capability_max") or "")) or 0) >= 10
+    for name in names:
+        yield f"{name}-open" if is_blackwell and _DRIVER.fullmatch(name) else name
 
 
 def likely(packages: dict[str, tuple[str, ...]]) -> str:

@@ -131,3 +131,16 @@ def test_a_log_of_windows_asks_for_no_package_manager_of_linux() -> None:
     found = system({**packages, "brew": ("gcc",)}, {"host.os": present("macos", "log")})
     assert found is not None
     assert found.argv == ("brew", "install", "gcc")
+
+
+@pytest.mark.parametrize(
+    ("capability", "name"),
+    [("12.0", "nvidia-driver-580-open"), ("9.0", "nvidia-driver-580"), (None, "nvidia-driver-580")],
+)
+def test_the_driver_for_a_blackwell_gpu_is_the_one_with_the_open_module(
+    capability: str | None, name: str
+) -> None:
+    known = facts(host__package_manager="apt", nvidia__capability_max=capability)
+    found = system({"apt": ("nvidia-driver-580",)}, known)
+    assert found is not None
+    assert found.argv[-1] == name
