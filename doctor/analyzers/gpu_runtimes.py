@@ -157,9 +157,10 @@ _TABLE: dict[str, Text] = {
         "is older than this OpenVINO expects, or the GPU has no memory left.",
         (
             by_system(
-                "Install the newest compute driver of Intel",
+                "Update Intel's compute driver",
                 apt=("intel-opencl-icd",),
-                note="On Windows install Intel's newest graphics driver.",
+                note="Where the distribution's is too old, Intel's pages on GPU drivers name a "
+                "source of packages. On Windows install Intel's newest graphics driver.",
             ),
             code(
                 "Compute on the CPU",

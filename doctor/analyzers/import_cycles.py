@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import Inventory, distinct, frames, is_library, package_of
-from doctor.analyzers.name_findings import again, explain_hidden, explain_inconsistent, hides
+from doctor.analyzers.name_findings import explain_hidden, explain_inconsistent, hides
+from doctor.analyzers.recipes import again
 from doctor.analyzers.releases import TORCH, fit
 from doctor.model.events import Event
 from doctor.model.issues import Recipe, Snippet

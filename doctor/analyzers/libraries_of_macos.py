@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, package_of
-from doctor.analyzers.name_findings import again
-from doctor.analyzers.recipes import command
+from doctor.analyzers.recipes import again, command
 from doctor.model.events import Event
 from doctor.model.issues import Recipe
 from doctor.timelines import names

@@ -7,7 +7,7 @@ import re
 from doctor.analyzers.borrowed_names import as_old_as
 from doctor.analyzers.case import Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, Caller, Inventory
-from doctor.analyzers.recipes import variables
+from doctor.analyzers.recipes import again, variables
 from doctor.analyzers.releases import TORCH, Fit, fixes
 from doctor.analyzers.unloaded_parts import COMPILED, explain_unloaded
 from doctor.model.events import Event
@@ -114,23 +114,6 @@ def _imports(
     )
     own = caller is None or caller.kind != "package"
     return (edit, *others) if own else (*others, edit)
-
-
-def again(requirement: str) -> Recipe:
-    """Return the recipe that installs all files of a distribution again, in the same release."""
-    named = "==" in requirement
-    known = f"{{package.{requirement}.version|<release>}}"
-    return Recipe(
-        title=f"Install {requirement} again, whole",
-        steps=(
-            Action(
-                # Without a release the newest one would come, and not what it requires.
-                install=(requirement if named else f"{requirement}=={known}",),
-                options=(Option.REINSTALL, Option.NO_DEPS),
-            ),
-        ),
-        ask={} if named else {"release": f"the release of {requirement} that is installed"},
-    )
 
 
 def _emptied(distribution: str) -> Recipe:

@@ -25,7 +25,6 @@ from doctor.analyzers.inventory import (
     package_of,
 )
 from doctor.analyzers.name_findings import (
-    again,
     explain_hidden,
     explain_inconsistent,
     explain_release,
@@ -34,7 +33,7 @@ from doctor.analyzers.name_findings import (
     hides,
 )
 from doctor.analyzers.python_path import explain_search_path
-from doctor.analyzers.recipes import code, command, newest
+from doctor.analyzers.recipes import again, code, command, newest
 from doctor.analyzers.releases import fit, narrowed
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe

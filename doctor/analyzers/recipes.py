@@ -162,3 +162,20 @@ def fitting(case: Case, recipes: Iterable[Recipe]) -> tuple[Recipe, ...]:
             if one.fact == "host.os"
         )
     )
+
+
+def again(requirement: str) -> Recipe:
+    """Return the recipe that installs all files of a distribution again, in the same release."""
+    named = "==" in requirement
+    known = f"{{package.{requirement}.version|<release>}}"
+    return Recipe(
+        title=f"Install {requirement} again, whole",
+        steps=(
+            Action(
+                # Without a release the newest one would come, and not what it requires.
+                install=(requirement if named else f"{requirement}=={known}",),
+                options=(Option.REINSTALL, Option.NO_DEPS),
+            ),
+        ),
+        ask={} if named else {"release": f"the release of {requirement} that is installed"},
+    )

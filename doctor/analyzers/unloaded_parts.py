@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from doctor.analyzers.case import Explanation, Precision, detection
-from doctor.analyzers.recipes import WINDOWS, command
+from doctor.analyzers.recipes import WINDOWS, again, command
 from doctor.model.events import Event
-from doctor.model.issues import Action, Option, Recipe
 
 COMPILED = re.compile(
     r"(?<!torch)\.(?:_C|_ext|_cext|_native|_rust|_kernels|_pybind_state|\w{0,40}_pybind11_state)$"
@@ -33,10 +32,7 @@ def explain_unloaded(event: Event, distribution: str, name: str, module: str) ->
                     *("--accept-package-agreements", "--accept-source-agreements"),
                     use_if=(WINDOWS,),
                 ),
-                Recipe(
-                    title=f"Install {distribution} again",
-                    steps=(Action(install=(distribution,), options=(Option.REINSTALL,)),),
-                ),
+                again(distribution),
             ),
             name="compiled-part-not-loaded",
         ),

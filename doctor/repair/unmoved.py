@@ -46,9 +46,9 @@ def _by_reinstalling(state: State, trials: Trials, original: Original) -> State 
     found = trials.again(state, [one.package for one in broken])
     if found is None:
         return None
-    told = tuple(f"{one.package.name} {one.package.version}: {one.why}." for one in broken)
+    notes = tuple(f"{one.package.name} {one.package.version}: {one.why}." for one in broken)
     return found._replace(
-        plan=msgspec.structs.replace(found.plan, notes=(*found.plan.notes, *told)),
+        plan=msgspec.structs.replace(found.plan, notes=(*found.plan.notes, *notes)),
         again=True,
     )
 

@@ -6,6 +6,7 @@ import pytest
 
 from doctor.analyzers.case import Explanation
 from doctor.logs.pythons import python_of
+from doctor.model.issues import Option
 from doctor.model.scales import Severity
 from tests.analyzers.explained import explained
 
@@ -80,6 +81,9 @@ def test_what_a_compiled_module_passes_on_is_not_called_unknown() -> None:
     text = "ImportError: cannot import name 'RunOptions' from 'onnxruntime.capi._pybind_state'"
     (one,) = explained(text)
     assert one.detection.id == "failure/compiled-part-not-loaded"
+    (anew,) = (step for one in one.detection.recipes for step in one.steps if step.install)
+    assert anew.install == ("onnxruntime=={package.onnxruntime.version|<release>}",)
+    assert Option.NO_DEPS in anew.options
 
 
 def test_a_paste_may_begin_with_the_rules_of_pip() -> None:

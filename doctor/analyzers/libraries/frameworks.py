@@ -92,7 +92,7 @@ def _tensorflow(generation: str) -> Framework | None:
 
 def _toolkit(generation: str) -> Recipe:
     return Recipe(
-        title=f"Install CUDA {generation} beside the other, and let the loader search its folder",
+        title=f"Let the loader search CUDA {generation}, installed beside the other",
         use_if=(f"CUDA {generation} is installed in /usr/local/cuda-{generation}",),
         note="Several releases of CUDA lie side by side; a link from one to another does not help.",
         steps=(
