@@ -14,6 +14,8 @@ from doctor.model.issues import Option
 _NAME = re.compile(r"^(?:[A-Za-z0-9][A-Za-z0-9._-]*|<[a-z-]+>)")
 _DRIVER = re.compile(r"nvidia-driver-\d+")
 _TORCH = re.compile(r"torch(?![A-Za-z0-9._-])")
+_OF_TORCH = {"torch", "torchvision", "torchaudio"}
+_OTHER_BUILD = re.compile(r"rocm\d+\.\d+(?:\.\d+)?|xpu")
 _UV = {
     Option.NO_DEPS: "--no-deps",
     Option.NO_BUILD_ISOLATION: "--no-build-isolation",
@@ -112,6 +114,19 @@ def install_set(
         flags = ("--force-reinstall", "--no-deps")
         commands.append(_pip(facts, "install", (*flags, *where, *rewritten)))
     return tuple(commands)
+
+
+def index_of_build(requirements: Sequence[str], facts: Facts) -> str | None:
+    """Return the index that torch for AMD or Intel GPUs came from; None for every other torch.
+
+    PyPI has builds for NVIDIA and the CPU only, so a newer torch from there computes on no GPU:
+    https://pytorch.org/get-started/locally/
+    """
+    names = {_bare(one) for one in requirements}
+    if "torch" not in names or not names <= _OF_TORCH or value_of(facts, "nvidia.gpu_present"):
+        return None
+    tag = str(value_of(facts, "torch.version") or "").partition("+")[2]
+    return f"https://download.pytorch.org/whl/{tag}" if _OTHER_BUILD.fullmatch(tag) else None
 
 
 def _bare(requirement: str) -> str:

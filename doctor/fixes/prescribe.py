@@ -217,6 +217,7 @@ def _commands(action: Action, facts: Facts, captures: Captures) -> tuple[Command
         index = fill(action.index, facts, captures) if action.index else None
         if wanted is None or (action.index and not index):
             return None
+        index = index or installer.index_of_build(wanted, facts)
         links = fill(action.find_links, facts, captures) if action.find_links else None
         if action.find_links and not links:
             return None

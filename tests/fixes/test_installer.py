@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doctor.fixes.installer import install, system, uninstall
+from doctor.fixes.installer import index_of_build, install, system, uninstall
 from doctor.model.facts import Facts, present
 from doctor.model.issues import Option
 
@@ -144,3 +144,25 @@ def test_the_driver_for_a_blackwell_gpu_is_the_one_with_the_open_module(
     found = system({"apt": ("nvidia-driver-580",)}, known)
     assert found is not None
     assert found.argv[-1] == name
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted", "end"),
+    [
+        ("2.8.0+xpu", ("torch", "torchvision"), "/xpu"),
+        ("2.8.0+rocm6.4", ("torch>=2.9",), "/rocm6.4"),
+        ("2.8.0+cu128", ("torch",), None),
+        ("2.8.0+xpu", ("torch", "xformers"), None),
+        ("2.8.0+rocm7.0.0.lw.git64359f59", ("torch",), None),
+    ],
+)
+def test_torch_for_other_gpus_comes_from_the_index_that_has_it(
+    version: str, wanted: tuple[str, ...], end: str | None
+) -> None:
+    found = index_of_build(wanted, facts(torch__version=version))
+    assert found == (end and f"https://download.pytorch.org/whl{end}")
+
+
+def test_beside_an_nvidia_gpu_another_build_of_torch_is_not_kept() -> None:
+    known = facts(torch__version="2.8.0+rocm6.4", nvidia__gpu_present=True)
+    assert index_of_build(("torch",), known) is None
