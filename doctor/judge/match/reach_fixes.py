@@ -124,15 +124,14 @@ _ROCM = (
         ),
         steps=(
             Action(
+                # The image may have no group of that name, and a number needs none.
                 run=(
-                    "docker",
-                    "run",
-                    "--device=/dev/kfd",
-                    "--device=/dev/dri",
-                    "--group-add",
-                    "video",
-                    "--group-add",
-                    "render",
+                    *("sh", "-c"),
+                    (
+                        "docker run --device=/dev/kfd --device=/dev/dri --group-add video "
+                        '--group-add $(getent group render | cut -d: -f3) "$1"'
+                    ),
+                    "sh",
                     "<image>",
                 )
             ),
