@@ -13,7 +13,7 @@ from doctor.facts.conditions import condition_holds, may_apply
 from doctor.facts.placeholders import fill
 from doctor.fixes.circumstances import circumstance
 from doctor.model.facts import Facts, value_of
-from doctor.model.issues import Recipe
+from doctor.model.issues import Condition, Recipe
 
 _TORCH = re.compile(r"torch(?:[=<>~!]|$)")
 _TAG = re.compile(r"/cu(\d{2,3})$")
@@ -21,6 +21,8 @@ _OF_TORCH = ("torch.release", "torch.version", "torch.build")
 _NO_TORCH = tuple((name, True) for name in _OF_TORCH)
 _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 """Facts that say where a program runs, and not what is wrong with it."""
+_RARE = ("host.jetson", "host.wsl", "host.rosetta", "nvidia.nvswitch", "nvidia.l4t_driver")
+_NEWEST_GPUS = ("9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
 
 
 def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
@@ -28,10 +30,12 @@ def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
 
     One that the facts confirm comes before those of which nobody knows whether they apply. Where
     the facts speak for both, the order of the entry stands: a sentence may be a mere caution. What
-    no wheel exists for comes last, with that as its condition.
+    is for a rare machine of which nothing shows comes later, and what no wheel exists for last,
+    with that as its condition.
     """
     fitting = [_for_python(one, facts) for one in recipes if may_apply(one, facts)]
     possible = [recipe for recipe, lacks_wheel in fitting if not lacks_wheel]
+    possible.sort(key=lambda one: is_rare(one, facts))
     ordered: list[Recipe] = []
     for recipe in possible:
         later: Callable[[Recipe, Facts], bool] | None = None
@@ -42,6 +46,29 @@ def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
         places = [at for at, one in enumerate(ordered) if later is not None and later(one, facts)]
         ordered.insert(places[0] if places else len(ordered), recipe)
     return [*ordered, *(recipe for recipe, lacks_wheel in fitting if lacks_wheel)]
+
+
+def is_rare(recipe: Recipe, facts: Facts) -> bool:
+    """Say whether a recipe is for a kind of machine that few have, and of which nothing is known.
+
+    A log of such a machine mostly shows what it is.
+    """
+    return any(
+        condition_holds(one, facts).truth is None and _is_rare(one) for one in recipe.conditions
+    )
+
+
+def _is_rare(condition: Condition) -> bool:
+    fact = condition.fact
+    if fact in _RARE:
+        return not condition.absent and condition.equals is not False
+    if fact == "host.machine":
+        return condition.equals in ("aarch64", "ppc64le")
+    return (
+        fact in ("nvidia.capability_min", "nvidia.capability_max")
+        and condition.range is not None
+        and condition.range.introduced in _NEWEST_GPUS
+    )
 
 
 def is_open(recipe: Recipe, facts: Facts) -> bool:

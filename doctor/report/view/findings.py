@@ -193,18 +193,26 @@ def _fixes_shown(found: ModelFinding, detail: Detail) -> int:
     """Return how many fixes are shown: a second one where nobody knows whether the first applies.
 
     A reader who finds that its condition does not hold, or that it only looks, would have nothing
-    else. Where the second one has a condition as well, a third without any is shown.
+    else. Where the second one has a condition as well, a third without any is shown. A text alone
+    never shows the whole machine, so that a finding of one always has two.
     """
     if not detail.brief or not found.fixes[: detail.fixes]:
         return detail.fixes
     shown = detail.fixes
-    if _is_open(found.fixes[0]):
+    if _is_open(found.fixes[0]) or _is_of_text(found):
         shown += 1
         if all(one.use_if for one in found.fixes[:shown]) and not any(
             map(_is_open, found.fixes[shown : shown + 1])
         ):
             shown += 1
     return min(shown, len(found.fixes))
+
+
+def _is_of_text(found: ModelFinding) -> bool:
+    """Say whether a finding that blames something rests on the lines of a log alone."""
+    return found.severity is not Severity.NOTE and all(
+        piece.kind is EvidenceKind.LOG for piece in found.evidence
+    )
 
 
 def _is_open(fix: ModelFix) -> bool:
