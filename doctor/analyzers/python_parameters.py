@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
+from packaging.version import Version
 
 from doctor.analyzers.called_classes import called_class, explain_call
 from doctor.analyzers.case import Case, Explanation, detection
@@ -28,6 +30,7 @@ _MOST = 8
 _PACKAGES = 20
 _TOGETHER = 3
 _SOME = 40
+_ABOVE, _LONGEST = 4, 1000
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -37,7 +40,8 @@ def explain(case: Case) -> Iterator[Explanation]:
         if is_passing(event):
             continue
         wanted = event.kind == "keyword-not-accepted"
-        found = _known(case, event, inventory, wanted=wanted)
+        found = _before_timeline(case, event, inventory) if wanted else None
+        found = found or _known(case, event, inventory, wanted=wanted)
         found = found or (explain_call(case, event) or _family(case, event) if wanted else None)
         if found is not None:
             yield found
@@ -75,6 +79,51 @@ def _known(case: Case, event: Event, inventory: Inventory, *, wanted: bool) -> E
             return None
         return explain_release(event, one, name, (signature.module, parameter), caller)
     return _required(event, one, name, caller)
+
+
+def _before_timeline(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
+    """Explain a parameter that each release of the timeline has: the installed one is older.
+
+    The statement above has to call the function by the name of its package.
+    """
+    function, parameter = event.objects["function"], event.objects["name"]
+    statement = "\n".join(
+        one[:_LONGEST] for one in case.log.lines[max(event.at - _ABOVE, 0) : event.at]
+    )
+    for distribution in _mentioned(case, event):
+        for signature in _signatures(function, distribution):
+            history = signature.parameters.get(parameter)
+            root = signature.module.partition(".")[0]
+            if history is None or not (history.always and signature.history.always):
+                continue
+            if not re.search(rf"\b{root}\.(?:\w+\.){{0,6}}{function}\(", statement):
+                continue
+            first, here = history.releases[0], inventory.release(distribution)
+            if here is not None and Version(here) >= Version(first):
+                continue
+            name = f"the parameter {parameter} of {signature.name}"
+            one = Fit("old", first, None, here, distribution)
+            found = explain_release(
+                event, one, name, (signature.module, parameter), _caller(case, event, root)
+            )
+            return _with_note(found, _BESIDE_TORCH) if distribution == "xformers" else found
+    return None
+
+
+_BESIDE_TORCH = (
+    "Each xformers is built for one torch and moves it: 0.0.16 for 1.13.1, 0.0.20 for 2.0.1, "
+    "0.0.23 for 2.1.1. Name the one for the torch that the program needs."
+)
+
+
+def _with_note(found: Explanation, note: str) -> Explanation:
+    recipes = tuple(
+        msgspec.structs.replace(one, note=f"{one.note} {note}".strip())
+        for one in found.detection.recipes
+    )
+    return msgspec.structs.replace(
+        found, detection=msgspec.structs.replace(found.detection, recipes=recipes)
+    )
 
 
 def _signatures(function: str, distribution: str) -> list[Signature]:

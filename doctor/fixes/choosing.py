@@ -18,7 +18,7 @@ from doctor.model.issues import Condition, Recipe
 _TORCH = re.compile(r"torch(?:[=<>~!]|$)")
 _TAG = re.compile(r"/cu(\d{2,3})$")
 _OF_TORCH = ("torch.release", "torch.version", "torch.build")
-_NO_TORCH = tuple((name, True) for name in _OF_TORCH)
+_UNKNOWN = (*((name, True) for name in _OF_TORCH), ("nvidia.fabric_wanted", True))
 _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 """Facts that say where a program runs, and not what is wrong with it."""
 _RARE = ("host.jetson", "host.wsl", "host.rosetta", "nvidia.nvswitch", "nvidia.l4t_driver")
@@ -93,7 +93,7 @@ def is_blind(recipe: Recipe, facts: Facts) -> bool:
         and not circumstance(one)
         and not one.fact.startswith(_SETTING)
         for one in recipe.conditions
-        if (one.fact, one.absent) not in _NO_TORCH
+        if (one.fact, one.absent) not in _UNKNOWN
     )
 
 

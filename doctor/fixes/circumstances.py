@@ -28,7 +28,8 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("nvidia.nvml", "absent"): "nvidia-smi works",
     ("libs.ld_library_path", "present"): "LD_LIBRARY_PATH is set",
     ("python.uv", "present"): "uv is installed",
-    # Authors write these for "nothing is known of torch": no reader can decide that.
+    # Authors write these for "nothing is known of it": no reader can decide that.
+    ("nvidia.fabric_wanted", "absent"): "",
     ("torch.release", "absent"): "",
     ("torch.version", "absent"): "",
     ("torch.build", "absent"): "",

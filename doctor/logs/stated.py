@@ -32,8 +32,10 @@ _METADATA = re.compile(r"[/\\]([A-Za-z]\w{1,60})-(\d[\w.+!]{1,40})-info\b")
 _PRINTS = re.compile(r"\b([A-Za-z]\w{1,40})\.__version__")
 _PRINTED = re.compile(rf"^[\s'\"]{{0,8}}({_RELEASE})[\s'\"]{{0,4}}$")
 _SIGN = re.compile(
-    r"Package |# Name| (?:list|freeze)\b|Name: |-info\b|installed |existing|__version__"
+    r"Package |# Name| (?:list|freeze)\b|Name: |-info\b|installed |existing|__version__|\b[Mm]y "
 )
+_MINE = re.compile(rf"\b[Mm]y ({_NAME})(?: version)? is (?:v|version )?({_RELEASE})")
+"""What a user writes in a sentence: "My torch version is 1.13.1"."""
 _FIRST = re.compile(r"[\s>*•|`'\"-]{0,12}([A-Za-z][\w.-]{1,40})")
 _WORD = re.compile(r"[A-Za-z][\w.-]{1,40}")
 _TOKEN = re.compile(r"\d[\w.]{2,40}")
@@ -133,6 +135,8 @@ def _from_programs(line: str, full: str, at: int) -> Iterator[Stated]:
     """Yield what installers and the names of metadata say."""
     if "-info" in line and (found := _METADATA.search(line)):
         yield Stated(_normal(found[1]), found[2].rpartition(".")[0], "", at)
+    if "y " in line and (found := _MINE.search(line)) and _is_known(_normal(found[1])):
+        yield Stated(_normal(found[1]), found[2].rstrip("."), "", at)
     if "installed " in line and (found := _INSTALLED.search(full)):
         for one in _ONE_INSTALLED.finditer(found[1]):
             yield Stated(_normal(one[1]), one[2], "", at, is_last=True)

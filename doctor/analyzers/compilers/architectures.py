@@ -16,7 +16,7 @@ from doctor.analyzers.machine import table_rows, toolkit_of
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe, Snippet
+from doctor.model.issues import Action, Option, Recipe, Snippet
 
 _UNKNOWN = (
     r"Unsupported gpu architecture '(?:compute|sm|lto)_(?P<arch>\d{2,3}[af]?)"
@@ -242,10 +242,19 @@ _ONLY_THESE = Recipe(
 )
 
 
+_NEWER_CMAKE = Recipe(
+    title="Take a CMake that knows native, 3.24 or newer, and build in an empty folder",
+    use_if=("the build asks for native, and the machine has its GPU",),
+    steps=(Action(install=("cmake>=3.24",), options=(Option.UPGRADE,)),),
+)
+
+
 def _empty(case: Case, event: Event, words: str) -> Explanation:
     seen = f": it got the words {words!r}" if words else ""
     is_ggml = any("ggml" in line.lower() or "llama.cpp" in line for line in case.log.lines)
-    is_cmake = is_ggml or any("-- " in line or "CMAKE_" in line for line in case.log.lines)
+    is_cmake = is_ggml or any(
+        sign in line for line in case.log.lines for sign in ("-- ", "CMAKE_", "CMakeFiles")
+    )
     options = ["-DCMAKE_CUDA_ARCHITECTURES=<architecture>"]
     if is_ggml:
         options.insert(0, "-DGGML_NATIVE=OFF")
@@ -271,9 +280,9 @@ def _empty(case: Case, event: Event, words: str) -> Explanation:
             event,
             f"The build passes nvcc an architecture without a number{seen}",
             "The build asks for the GPU of the machine (native) and finds none, as in docker "
-            "build, in CI or on a login node; or it reads an empty variable. Name the architecture "
-            "instead. The toolkit is not too old.",
-            recipes=(by_cmake if is_cmake else by_torch,),
+            "build, in CI or on a login node; or it reads an empty variable. CMake before 3.24 "
+            "does not know the word native. Name the architecture. The toolkit is not too old.",
+            recipes=(by_cmake, _NEWER_CMAKE) if is_cmake else (by_torch,),
             name="architecture-empty",
         ),
     )

@@ -14,7 +14,7 @@ from doctor.analyzers.recipes import LINUX, command, container_with_gpus
 from doctor.base.versions import major
 from doctor.events.normal import goes_on
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Recipe, Snippet
 from doctor.model.scales import Severity
 from doctor.timelines.libraries import Library, library
 from doctor.timelines.symbols import owner_of
@@ -281,6 +281,31 @@ VISUAL_C_RUNTIME = (
 )
 
 
+def _of_windows(case: Case, event: Event, name: str) -> tuple[Recipe, ...]:
+    """Return the recipes for a DLL: Python 3.8 and newer no longer search PATH for what it needs.
+
+    https://docs.python.org/3/whatsnew/3.8.html#ctypes
+    """
+    lines = case.log.lines[max(event.at - _FRAMES, 0) : event.at + 1]
+    if "torch" in name or not any("ctypes" in line for line in lines):
+        return VISUAL_C_RUNTIME
+    return (_SEARCH_PATH, *VISUAL_C_RUNTIME)
+
+
+_FRAMES = 12
+_SEARCH_PATH = Recipe(
+    title="Name the folders of the libraries that it needs, before the import",
+    note="Since 3.8 Python no longer searches PATH for them. For a build with CUDA it is the "
+    "folder bin of that very CUDA release and the one of cuDNN. Python 3.7 still searches PATH.",
+    snippet=Snippet(
+        where="the top of the program",
+        after='import os\nos.add_dll_directory(r"C:\\Program Files\\NVIDIA GPU Computing '
+        'Toolkit\\CUDA\\v<cuda>\\bin")',
+    ),
+    ask={"cuda": "the CUDA release that the package was built for, such as 11.8"},
+)
+
+
 def _unknown(case: Case, event: Event, name: str) -> Explanation | None:
     system = system_of(case, event)
     if name.endswith((".pyd", ".dll")) or event.speaker == "Windows loader":
@@ -292,7 +317,7 @@ def _unknown(case: Case, event: Event, name: str) -> Explanation | None:
                 "Windows names the file that was loaded, not the one that is missing: the file "
                 "itself, or a DLL that it needs. Mostly it is the Visual C++ runtime, a CUDA "
                 "library of another release, or a part of torch that is not on the search path.",
-                recipes=VISUAL_C_RUNTIME,
+                recipes=_of_windows(case, event, name),
                 name="dll-not-found",
             ),
         )

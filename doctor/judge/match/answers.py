@@ -63,7 +63,7 @@ _LIBRARY_WORDS = ("an installed library", "another package", "a library", "a pac
 
 _WORD = re.compile(r"[a-z][\w.+-]{1,40}")
 _PROGRAMS = """
-comfyui ollama llama.cpp pyannote speechbrain horovod ctranslate2 faster-whisper silero_vad slurm
+comfyui forge ollama llama.cpp pyannote speechbrain horovod ctranslate2 faster-whisper silero_vad slurm
 poetry pdm pixi proxmox podman singularity apptainer kubernetes nixos
 kaolin rasterizer text-embeddings-inference koboldcpp invokeai kohya fooocus isaac colab kaggle
 """
