@@ -18,7 +18,12 @@ from doctor.model.issues import Condition, Recipe
 _TORCH = re.compile(r"torch(?:[=<>~!]|$)")
 _TAG = re.compile(r"/cu(\d{2,3})$")
 _OF_TORCH = ("torch.release", "torch.version", "torch.build")
-_UNKNOWN = (*((name, True) for name in _OF_TORCH), ("nvidia.fabric_wanted", True))
+_NOT_SEEN = (
+    *("cuda.gcc_max", "nvidia.driver_branch", "nvidia.fabric_wanted", "nvidia.uvm"),
+    "python.minor",
+)
+_UNKNOWN = tuple((name, True) for name in (*_OF_TORCH, *_NOT_SEEN))
+"""Conditions by which authors say that nothing is known of something."""
 _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 """Facts that say where a program runs, and not what is wrong with it."""
 _RARE = ("host.jetson", "host.wsl", "host.rosetta", "nvidia.nvswitch", "nvidia.l4t_driver")
@@ -45,7 +50,8 @@ def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
             later = _asks_for_torch
         places = [at for at, one in enumerate(ordered) if later is not None and later(one, facts)]
         ordered.insert(places[0] if places else len(ordered), recipe)
-    return [*ordered, *(recipe for recipe, lacks_wheel in fitting if lacks_wheel)]
+    unserved = (recipe for recipe, lacks_wheel in fitting if lacks_wheel)
+    return [*ordered, *sorted(unserved, key=lambda one: is_rare(one, facts))]
 
 
 def is_rare(recipe: Recipe, facts: Facts) -> bool:
@@ -74,8 +80,19 @@ def _is_rare(condition: Condition) -> bool:
 def is_open(recipe: Recipe, facts: Facts) -> bool:
     """Say whether a reader has to decide whether a recipe applies."""
     return bool(recipe.sentences) or any(
-        condition_holds(one, facts).truth is None and circumstance(one) for one in recipe.conditions
+        condition_holds(one, facts).truth is None and asked(one, recipe)
+        for one in recipe.conditions
     )
+
+
+def asked(condition: Condition, recipe: Recipe) -> str:
+    """Return an open condition as a sentence, empty where no reader has to be asked.
+
+    That a machine is no Jetson goes without saying, unless the machine itself is changed.
+    """
+    if condition.fact == "host.jetson" and condition.absent and not on_machine(recipe):
+        return ""
+    return circumstance(condition)
 
 
 def on_machine(recipe: Recipe) -> bool:

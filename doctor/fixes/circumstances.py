@@ -30,6 +30,12 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("python.uv", "present"): "uv is installed",
     # Authors write these for "nothing is known of it": no reader can decide that.
     ("nvidia.fabric_wanted", "absent"): "",
+    ("nvidia.uvm", "absent"): "",
+    ("cuda.gcc_max", "absent"): "",
+    ("python.minor", "absent"): "",
+    ("torch.cuda_tag", "absent"): "",
+    ("torch.wanted_tag", "absent"): "",
+    ("nvidia.driver_branch", "absent"): "",
     ("torch.release", "absent"): "",
     ("torch.version", "absent"): "",
     ("torch.build", "absent"): "",

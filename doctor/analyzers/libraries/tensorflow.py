@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import system_of
@@ -57,20 +58,52 @@ def missing_for_tensorflow(case: Case) -> Iterator[Explanation]:
                 else ""
             )
             + "On a machine without an NVIDIA GPU the lines mean nothing.",
-            recipes=_with_libraries(system_of(case, first)),
+            recipes=_with_libraries(system_of(case, first), needed),
             severity=Severity.WARNING if gave_up else Severity.NOTE,
             name="tensorflow-library-missing",
         ),
     )
 
 
-def _with_libraries(system: str) -> tuple[Recipe, ...]:
-    if system == "windows":
-        return ()
-    return (
-        Recipe(
-            title="Install TensorFlow together with the CUDA libraries that it was built for",
-            use_if=("the program runs with TensorFlow 2.15 or newer",),
-            steps=(Action(install=("tensorflow[and-cuda]",), options=(Option.UPGRADE,)),),
+def _with_libraries(system: str, names: Sequence[str]) -> tuple[Recipe, ...]:
+    """Return the recipes for libraries: those of an old TensorFlow come from conda."""
+    newest = Recipe(
+        title="Install TensorFlow together with the CUDA libraries that it was built for",
+        use_if=("the program runs with TensorFlow 2.15 or newer",),
+        steps=(Action(install=("tensorflow[and-cuda]",), options=(Option.UPGRADE,)),),
+    )
+    own = next((_OF_CUDA[found] for found in map(_generation, names) if found in _OF_CUDA), None)
+    if own is None:
+        return () if system == "windows" else (newest,)
+    releases, toolkit, cudnn = own
+    beside = Recipe(
+        title=f"Install CUDA {toolkit} and cuDNN {cudnn}, for which TensorFlow {releases} is built",
+        note="Into the active conda environment. Where the program then still finds none, add its "
+        "folder lib to LD_LIBRARY_PATH. In a container an image of that CUDA with cuDNN does it.",
+        steps=(
+            Action(
+                run=(
+                    *("conda", "install", "-y", "-c", "conda-forge"),
+                    *(f"cudatoolkit={toolkit}", f"cudnn={cudnn}"),
+                )
+            ),
         ),
     )
+    return (beside,) if system == "windows" else (beside, newest)
+
+
+def _generation(name: str) -> str:
+    """Return the CUDA release in the name of the runtime: 11.0 of libcudart.so.11.0."""
+    found = _RUNTIME.search(name)
+    if found is None:
+        return ""
+    return found[1] or f"{found[2][:-1]}.{found[2][-1]}"
+
+
+_RUNTIME = re.compile(r"libcudart\.so\.(\d{1,2}\.\d)|cudart64_(\d{2,3})\.dll")
+_OF_CUDA = {
+    "11.0": ("2.4 to 2.14", "11.2", "8.1"),
+    "10.1": ("2.1 to 2.3", "10.1", "7.6"),
+    "10.0": ("1.13 to 2.0", "10.0", "7.6"),
+}
+"""The tested builds: https://www.tensorflow.org/install/source#gpu."""

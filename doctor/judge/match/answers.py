@@ -63,8 +63,8 @@ _LIBRARY_WORDS = ("an installed library", "another package", "a library", "a pac
 
 _WORD = re.compile(r"[a-z][\w.+-]{1,40}")
 _PROGRAMS = """
-comfyui forge ollama llama.cpp pyannote speechbrain horovod ctranslate2 faster-whisper silero_vad slurm
-poetry pdm pixi proxmox podman singularity apptainer kubernetes nixos
+comfyui ollama llama.cpp pyannote speechbrain horovod ctranslate2 faster-whisper silero_vad slurm
+forge poetry pdm pixi proxmox podman singularity apptainer kubernetes nixos
 kaolin rasterizer text-embeddings-inference koboldcpp invokeai kohya fooocus isaac colab kaggle
 """
 _NAMED = (KNOWN | frozenset(_PROGRAMS.split())) - {"torch", "numpy", "pip", "wheel", "setuptools"}
