@@ -19,7 +19,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.cmake_releases import OWN_MODULES, knows_no_cuda, own_module
 from doctor.analyzers.recipes import LINUX, UNIX, WINDOWS, by_system
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Condition, Recipe
 
 _MOST = 3
 
@@ -137,6 +137,27 @@ _REASONS = {
         "The line below names it. The package was configured with a library that is not here: "
         "CUDA::nvToolsExt, for example, left the CUDA toolkit with 12.9, and torch before 2.5 asks "
         "for it.",
+        (
+            Recipe(
+                title="Install the toolkit's libraries for developers, and configure anew",
+                use_if=(
+                    Condition(fact="host.package_manager", equals="apt"),
+                    "the target begins with CUDA::",
+                ),
+                note="CUDA 10.1 keeps cuBLAS in /usr/lib and /usr/include, where its package "
+                "libcublas-dev puts it. Delete the build folder before.",
+                steps=(
+                    Action(
+                        run=("apt-get", "install", "-y", "cuda-libraries-dev-<cuda>"), sudo=True
+                    ),
+                    Action(run=("cmake", "-B", "build", "-DCUDAToolkit_ROOT=<toolkit>")),
+                ),
+                ask={
+                    "cuda": "the release of nvcc with a dash, such as 12-8",
+                    "toolkit": "the folder of that toolkit, such as /usr/local/cuda-12.8",
+                },
+            ),
+        ),
     ),
     "cmake-cache-of-other-folder": _Reason(
         "The build folder was made elsewhere, or by another generator",

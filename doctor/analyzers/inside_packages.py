@@ -328,12 +328,29 @@ def _between(case: Case, event: Event) -> Explanation | None:
         "than the other one was written for; else the program hands in something that they "
         "do not expect.",
         "packages-do-not-fit",
+        _of_one_time(inner, outer),
         command(
             "See whether the installed releases fit each other by what they declare",
             *("{python.executable}", "-m", "pip", "check"),
             look=True,
             note=f"Compare {outer} and {inner} with what the program's requirements name.",
         ),
+    )
+
+
+def _of_one_time(inner: str, outer: str) -> Recipe:
+    """Return the recipe that brings two packages to releases that know each other."""
+    if outer in _PIN_TORCH:
+        return in_fresh_environment(
+            f"Take the newest {outer} with the {inner} that it asks for, in a fresh environment",
+            outer,
+            note=f"Where {outer} has to stay, take the {inner} of the months before its release.",
+        )
+    return Recipe(
+        title=f"Bring {outer} and {inner} to releases of one time",
+        use_if=("nothing holds one of them at its release",),
+        steps=(Action(install=(outer, inner), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+        note=f"Where {outer} has to stay, take the {inner} of the months before its release.",
     )
 
 

@@ -337,8 +337,12 @@ def _attribute(case: Case, event: Event, inventory: Inventory) -> Explanation | 
     for distribution in mentioned[:_PACKAGES]:
         for each in names.class_attributes(owner, distribution):
             history = each.attributes.get(name)
-            if history is not None and not each.dynamic.present:
-                found.append((each, fit(history, inventory.release(distribution))))
+            if history is None:
+                continue
+            one = fit(history, inventory.release(distribution))
+            # What a base that is not known may have says nothing of a name that came later.
+            if not each.dynamic.present or (one.way == "old" and not history.has_left):
+                found.append((each, one))
     ways = {(one.distribution, one.way, one.since, one.gone) for _, one in found}
     if len(ways) != 1 or found[0][1].way == "present":
         return None

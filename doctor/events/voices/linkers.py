@@ -13,7 +13,7 @@ VOICES = (
             Form(
                 "undefined-reference",
                 rf"(?:^|[\s(/])(?:(?P<file>[^\s:(]{{1,300}})[:(].{{0,300}})?"
-                rf"undefined (?:reference to|symbol:) [`'\"]{_NAME}['\"]",
+                rf"undefined (?:reference to(?: symbol)?|symbol:) [`'\"]{_NAME}['\"]",
                 ("undefined reference to",),
             ),
             Form(

@@ -58,6 +58,7 @@ _SIGNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("the kernel comes from torch.compile", ("torchinductor", "_inductor")),
 )
 """Sentences, and what of a log shows that they are true."""
+_NATIVE = "error while loading shared libraries"
 _LIBRARY_WORDS = ("an installed library", "another package", "a library", "a package")
 
 
@@ -97,7 +98,7 @@ class _View(NamedTuple):
 def with_answers(found: Detection, case: Case) -> Detection:
     """Return a finding with the fixes that the log leaves possible, those it confirms first."""
     lines = [one.line for one in found.evidence if one.source == case.log.source and one.line]
-    if not lines or not any(one.use_if for one in found.recipes):
+    if not lines or not found.recipes:
         return found
     view = _view(case, lines)
     confirmed: list[Recipe] = []
@@ -117,7 +118,12 @@ def with_answers(found: Detection, case: Case) -> Detection:
 
 
 def _is_foreign(recipe: Recipe, view: _View) -> bool:
-    """Say whether a condition is about a package or a program that the log never names."""
+    """Say whether a recipe is about a package or a program that the log never names.
+
+    A binary that the loader cannot start is no program of Python's, and no package mends it.
+    """
+    if _NATIVE in view.quoted and any(one.install for one in recipe.steps):
+        return ".py" not in view.body and "site-packages" not in view.body
     named = {
         word
         for sentence in recipe.sentences
