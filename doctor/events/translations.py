@@ -28,6 +28,11 @@ ENGLISH: Mapping[str, tuple[str, ...]] = {
     "A dynamic link library (DLL) initialization routine failed": (
         "动态链接库(DLL)初始化例程失败",
         "Eine DLL-Initialisierungsroutine ist fehlgeschlagen",
+        "Error en una rutina de inicialización de biblioteca de vínculos dinámicos (DLL)",
+        "Uma rotina de inicialização da biblioteca de vínculo dinâmico (DLL) falhou",
+        "Routine di inizializzazione della libreria di collegamento dinamico (DLL)",
+        "DLL(동적 연결 라이브러리) 초기화 루틴을 실행할 수 없습니다",
+        "ダイナミック リンク ライブラリ (DLL) 初期化ルーチンの実行に失敗しました",
     ),
     "is not a valid Win32 application": (
         "不是有效的 Win32 应用程序",
