@@ -20,7 +20,14 @@ from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
-from doctor.analyzers.wheel_recipes import ONLY_LINUX, bare_name, other_python, see_python, see_tags
+from doctor.analyzers.wheel_recipes import (
+    ONLY_LINUX,
+    bare_name,
+    other_python,
+    see_python,
+    see_tags,
+    without_build,
+)
 from doctor.model.events import Event
 from doctor.model.facts import value_of
 from doctor.model.issues import Action, Option, Recipe
@@ -162,6 +169,14 @@ def _local(
         return None
     if versions is not None and any(one.local for one in versions):
         return None
+    if case.context.os == "macos":
+        return explanation(
+            event,
+            f"{name} has no build +{local} for macOS",
+            "Wheels with such a local part are for Linux and Windows.",
+            (without_build(name, wanted, local),),
+            name="build-not-for-macos",
+        )
     return explanation(
         event,
         f"{name} {wanted}+{local} is not on the index that was asked",

@@ -90,3 +90,13 @@ def see_python() -> Recipe:
         steps=(Action(run=("{python.executable}", "-c", code)),),
         lasting=False,
     )
+
+
+def without_build(name: str, release: str, local: str) -> Recipe:
+    """Return the recipe of a release without its local part, which no wheel for macOS has."""
+    return Recipe(
+        title=f"Take {name} {release} without +{local}, from the usual index",
+        note="On a Mac torch computes with Metal (mps), and there is no build for CUDA. Leave out "
+        "--index-url, and take the local part out of the requirements.",
+        steps=(Action(install=(f"{name}=={release}" if release else name,)),),
+    )

@@ -18,7 +18,14 @@ from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import Inventory, distinct
-from doctor.analyzers.wheel_recipes import ONLY_LINUX, bare_name, other_python, see_python, see_tags
+from doctor.analyzers.wheel_recipes import (
+    ONLY_LINUX,
+    bare_name,
+    other_python,
+    see_python,
+    see_tags,
+    without_build,
+)
 from doctor.model.events import Event
 from doctor.model.facts import value_of
 from doctor.model.issues import Action, Option, Recipe
@@ -210,6 +217,14 @@ def _tagged(case: Case, event: Event, inventory: Inventory) -> Explanation | Non
             f"The tags of its wheels are {', '.join(tags[:6])}.",
         )
     machine = f" (`{here}`)" if here else ""
+    release, _, local = requirement.removeprefix(name).strip().partition("+")
+    if name == "torch" and local and "macosx" in here:
+        return explanation(
+            event,
+            f"torch has no build +{local} for macOS",
+            "Wheels with such a local part are for Linux and Windows.",
+            (without_build(name, release, local),),
+        )
     return explanation(
         event,
         f"None of the files of {requirement} fits this Python, system and processor{machine}",

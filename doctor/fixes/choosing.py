@@ -80,12 +80,12 @@ def _is_rare(condition: Condition) -> bool:
 def is_open(recipe: Recipe, facts: Facts) -> bool:
     """Say whether a reader has to decide whether a recipe applies."""
     return bool(recipe.sentences) or any(
-        condition_holds(one, facts).truth is None and asked(one, recipe)
+        condition_holds(one, facts).truth is None and open_sentence(one, recipe)
         for one in recipe.conditions
     )
 
 
-def asked(condition: Condition, recipe: Recipe) -> str:
+def open_sentence(condition: Condition, recipe: Recipe) -> str:
     """Return an open condition as a sentence, empty where no reader has to be asked.
 
     That a machine is no Jetson goes without saying, unless the machine itself is changed.

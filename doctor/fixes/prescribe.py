@@ -13,7 +13,7 @@ import msgspec
 from doctor.facts.conditions import condition_holds, may_apply
 from doctor.facts.placeholders import fill, fill_each, fill_known, placeholders
 from doctor.fixes import installer
-from doctor.fixes.choosing import applicable, asked, is_blind, on_machine
+from doctor.fixes.choosing import applicable, is_blind, on_machine, open_sentence
 from doctor.fixes.circumstances import unseen
 from doctor.fixes.effect import changes, is_idle, joined, pinned_by, unlisted
 from doctor.fixes.environments import above, above_note, closed
@@ -111,7 +111,7 @@ def _use_if(recipe: Recipe, facts: Facts, captures: Captures) -> Iterator[str]:
         elif by_system and one.fact == "host.package_manager":
             pass  # said above
         elif condition_holds(one, facts).truth is None:
-            yield asked(one, recipe) or (unseen(one) if on_machine(recipe) else "")
+            yield open_sentence(one, recipe) or (unseen(one) if on_machine(recipe) else "")
 
 
 def _note(recipe: Recipe, facts: Facts, captures: Captures) -> str:
