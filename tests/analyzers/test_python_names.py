@@ -330,3 +330,10 @@ def test_a_module_of_python_has_no_version() -> None:
         ),
     )
     assert found.detection.title.startswith("configparser is Python's own module here")
+
+
+def test_an_attribute_that_came_later_counts_where_a_base_is_not_known() -> None:
+    text = "AttributeError: 'Qwen2MoeConfig' object has no attribute 'mlp_only_layers'"
+    found = told("python_names", f"transformers\n{text}")
+    assert "mlp_only_layers came with 4.41" in found.detection.title
+    assert not explained("python_names", text.replace("mlp_only_layers", "of_nobody"))

@@ -122,3 +122,14 @@ def test_a_class_is_named_by_the_line_above() -> None:
     case = case_of(OLD_PYTHON.replace("    return fn(self, **kwargs)", "    x = pl.Trainer(a=1)"))
     (event,) = case.of("keyword-not-accepted")
     assert called_class(case, event) == ("Trainer", "")
+
+
+def test_a_parameter_that_each_known_release_has_means_an_older_one() -> None:
+    text = """
+    out = xformers.ops.memory_efficient_attention(q, k, v, attn_bias=None, op=self.attention_op)
+TypeError: memory_efficient_attention() got an unexpected keyword argument 'attn_bias'
+"""
+    found = told("python_parameters", text)
+    assert found.detection.title.startswith("The installed xformers is too old")
+    assert installs(found) == [("xformers>=0.0.13",)]
+    assert not explained("python_parameters", text.replace("xformers.ops", "mine"))

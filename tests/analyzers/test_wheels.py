@@ -171,3 +171,10 @@ def test_hostile_texts() -> None:
             ),
         ),
     )
+
+
+def test_a_build_for_cuda_is_not_for_macos() -> None:
+    before = "(venv) ada@MacBook ~ % /Users/ada/venv/bin/pip install -r requirements.txt\n"
+    found = told("index_answers", few("torch==2.6.0+cu124", OFFERED, before))
+    assert found.detection.title == "torch has no build +cu124 for macOS"
+    assert installs(found) == [("torch==2.6.0",)]

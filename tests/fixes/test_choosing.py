@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.catalog import loading
-from doctor.fixes.choosing import applicable
+from doctor.fixes.choosing import applicable, is_open
 from doctor.model.facts import Facts, absent, present
 from doctor.model.issues import Action, Condition, Range, Recipe
 
@@ -83,3 +83,23 @@ def test_a_caution_does_not_put_another_fix_in_front() -> None:
     }
     first, *_ = applicable(issue.fixes, known)
     assert first.title == "Remove the lock"
+
+
+def test_a_fix_for_a_rare_machine_comes_after_the_others_until_the_machine_shows() -> None:
+    jetson = Condition(fact="host.jetson", present=True)
+    blackwell = Condition(fact="nvidia.capability_max", range=Range(introduced="10.0"))
+    recipes = (
+        _install("board", "a", use_if=(jetson,)),
+        _install("newest", "b", use_if=(blackwell,)),
+        _install("open", "c", use_if=("somebody says so",)),
+    )
+    assert _titles(recipes, {}) == ["open", "board", "newest"]
+    seen = {"host.jetson": present("NVIDIA Jetson Orin", "log")}
+    assert _titles(recipes, seen)[0] == "board"
+
+
+def test_nobody_is_asked_whether_a_machine_is_no_jetson_unless_it_is_changed() -> None:
+    jetson = Condition(fact="host.jetson", absent=True)
+    driver = Recipe(title="driver", use_if=(jetson,), steps=(Action(run=("a",), sudo=True),))
+    assert not is_open(_install("torch", "torch", use_if=(jetson,)), {})
+    assert is_open(driver, {})

@@ -21,6 +21,7 @@ def _read(text: str) -> dict[str, str]:
         ("torch 2.1.0+cu118, torchvision 0.16.0+cu118", {"torch": "2.1.0+cu118"}),
         ("- PyTorch version: 2.5.1\n- Platform: Linux", {"torch": "2.5.1"}),
         ("transformers Version: 4.31.0", {"transformers": "4.31.0"}),
+        ("My torch version is 1.13.1, and it fails", {"torch": "1.13.1"}),
         ("| **numpy** | 1.26.4 |", {"numpy": "1.26.4"}),
         (
             "$ pip list | grep -E 'cumm|spconv'\ncumm 0.2.8\ncumm-cu111   0.2.8",

@@ -162,3 +162,13 @@ def test_a_second_fix_is_shown_where_nobody_knows_whether_the_first_applies() ->
     for one, titles in ((first, ["One"]), (open_, ["One", "Two"])):
         view = finding(reports.wrong_torch(fixes=(one, second)), GLANCE)
         assert [block.title for block in view.blocks if isinstance(block, FixBlock)] == titles
+
+
+def test_a_finding_of_a_log_alone_has_two_fixes() -> None:
+    first, second = (
+        Fix(kind="set-env", title=title, steps=(Step(command=Command(argv=("true",))),))
+        for title in ("One", "Two")
+    )
+    seen = Evidence(kind=EvidenceKind.LOG, text="it failed", source="log", line=1)
+    view = finding(reports.wrong_torch(fixes=(first, second), evidence=(seen,)), GLANCE)
+    assert [block.title for block in view.blocks if isinstance(block, FixBlock)] == ["One", "Two"]
