@@ -23,10 +23,11 @@ from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
 from doctor.analyzers.wheel_recipes import (
     ONLY_LINUX,
     bare_name,
+    from_index,
+    not_for_macos,
     other_python,
     see_python,
     see_tags,
-    without_build,
 )
 from doctor.model.events import Event
 from doctor.model.facts import value_of
@@ -160,7 +161,7 @@ def _local(
                 event,
                 f"There is no torch {wanted} for CUDA {cuda}",
                 cause,
-                (_from_index("torch", wanted, "cu" + there[-1].replace(".", "")),),
+                (from_index("torch", wanted, "cu" + there[-1].replace(".", "")),),
                 name="build-does-not-exist",
             )
     if not re.fullmatch(r"cu\d{2,4}|cpu|rocm[\d.]{1,8}|xpu", local):
@@ -170,35 +171,13 @@ def _local(
     if versions is not None and any(one.local for one in versions):
         return None
     if case.context.os == "macos":
-        return explanation(
-            event,
-            f"{name} has no build +{local} for macOS",
-            "Wheels with such a local part are for Linux and Windows.",
-            (without_build(name, wanted, local),),
-            name="build-not-for-macos",
-        )
+        return not_for_macos(event, name, wanted, local)
     return explanation(
         event,
         f"{name} {wanted}+{local} is not on the index that was asked",
         f"Builds with +{local} in their version lie only on PyTorch's own index.",
-        (_from_index(name, f"{wanted}+{local}", local),),
+        (from_index(name, f"{wanted}+{local}", local),),
         name="build-on-another-index",
-    )
-
-
-def _from_index(name: str, version: str, local: str) -> Recipe:
-    others = (
-        [one for one in ("torchvision", "torchaudio") if one != name] if name == "torch" else []
-    )
-    return Recipe(
-        title=f"Install it from PyTorch's index for {local}",
-        steps=(
-            Action(
-                install=(f"{name}=={version}",),
-                companions=tuple(others),
-                index=f"https://download.pytorch.org/whl/{local}",
-            ),
-        ),
     )
 
 

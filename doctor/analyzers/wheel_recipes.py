@@ -92,11 +92,36 @@ def see_python() -> Recipe:
     )
 
 
-def without_build(name: str, release: str, local: str) -> Recipe:
-    """Return the recipe of a release without its local part, which no wheel for macOS has."""
+def not_for_macos(event: Event, name: str, release: str, local: str) -> Explanation:
+    """Explain a release with a local part, which no wheel for macOS has."""
+    return explanation(
+        event,
+        f"{name} has no build +{local} for macOS",
+        "Wheels with such a local part are for Linux and Windows.",
+        (
+            Recipe(
+                title=f"Take {name} {release} without +{local}, from the usual index",
+                note="On a Mac torch computes with Metal (mps), and there is no build for CUDA. "
+                "Leave out --index-url, and take the local part out of the requirements.",
+                steps=(Action(install=(f"{name}=={release}" if release else name,)),),
+            ),
+        ),
+        name="build-not-for-macos",
+    )
+
+
+def from_index(name: str, version: str, local: str) -> Recipe:
+    """Return the recipe of a build of torch, or of a companion, from PyTorch's own index."""
+    others = (
+        [one for one in ("torchvision", "torchaudio") if one != name] if name == "torch" else []
+    )
     return Recipe(
-        title=f"Take {name} {release} without +{local}, from the usual index",
-        note="On a Mac torch computes with Metal (mps), and there is no build for CUDA. Leave out "
-        "--index-url, and take the local part out of the requirements.",
-        steps=(Action(install=(f"{name}=={release}" if release else name,)),),
+        title=f"Install it from PyTorch's index for {local}",
+        steps=(
+            Action(
+                install=(f"{name}=={version}",),
+                companions=tuple(others),
+                index=f"https://download.pytorch.org/whl/{local}",
+            ),
+        ),
     )

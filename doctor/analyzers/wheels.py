@@ -21,10 +21,10 @@ from doctor.analyzers.inventory import Inventory, distinct
 from doctor.analyzers.wheel_recipes import (
     ONLY_LINUX,
     bare_name,
+    not_for_macos,
     other_python,
     see_python,
     see_tags,
-    without_build,
 )
 from doctor.model.events import Event
 from doctor.model.facts import value_of
@@ -219,12 +219,7 @@ def _tagged(case: Case, event: Event, inventory: Inventory) -> Explanation | Non
     machine = f" (`{here}`)" if here else ""
     release, _, local = requirement.removeprefix(name).strip().partition("+")
     if name == "torch" and local and "macosx" in here:
-        return explanation(
-            event,
-            f"torch has no build +{local} for macOS",
-            "Wheels with such a local part are for Linux and Windows.",
-            (without_build(name, release, local),),
-        )
+        return not_for_macos(event, name, release, local)
     return explanation(
         event,
         f"None of the files of {requirement} fits this Python, system and processor{machine}",
