@@ -27,6 +27,14 @@ gfx1031 to gfx1036 have the instructions of gfx1030 and gfx1103 those of gfx1100
 for AMDGPU Backend, Processors: https://llvm.org/docs/AMDGPUUsage.html#processors).
 """
 
+_NAMED = {
+    **dict.fromkeys(("Renoir", "Lucienne", "Cezanne", "Barcelo"), "gfx90c"),
+    "Rembrandt": "gfx1035",
+    "Raphael": "gfx1036",
+    "Phoenix": "gfx1103",
+}
+"""Chips inside processors, as lspci names them (LLVM's table of processors has the gfx)."""
+
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what failed on the GPU, and what to do about it."""
@@ -61,6 +69,13 @@ def _gfx_of(case: Case) -> str:
         if word.strip("'\",.;:()[]").startswith("gfx")
     }
     exact = {one for one in found if one[3:].isalnum() and len(one) in (6, 7)}
+    exact = exact or {
+        gfx
+        for line in case.log.lines[:4000]
+        if "AMD/ATI]" in line
+        for name, gfx in _NAMED.items()
+        if name in line[:400]
+    }
     return exact.pop() if len(exact) == 1 else ""
 
 

@@ -85,7 +85,8 @@ def _signal_of(found: Code) -> str:
 
 def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanation:
     recipes = _RECIPES.get(name, ())
-    if name == "SIGILL" and (case.context.jetson or case.context.machine == "aarch64"):
+    is_arm = case.context.jetson or case.context.machine == "aarch64"
+    if name == "SIGILL" and is_arm:
         recipes = (_ON_ARM,)
     rank = f" (local rank {event.objects['rank']})" if event.objects.get("rank") else ""
     title = _TITLES.get(name)
@@ -111,6 +112,8 @@ def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanatio
             captures={"signal": name},
         ),
         precision=Precision.FAMILY,
+        # AVX is of x86 alone.
+        contradicts=("torch/illegal-instruction",) if name == "SIGILL" and is_arm else (),
     )
 
 

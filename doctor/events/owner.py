@@ -45,6 +45,7 @@ def owning_event(events: Sequence[Event]) -> Event | None:
     """
     events = [event for event in events if event.kind != _HARMLESS]
     failures = [event for event in events if event.level is Level.FAILURE]
+    failures = [one for one in failures if not _is_shown_below(one, failures)]
     units = _units(failures)
     if units:
         ends = {unit[-1].process: index for index, unit in enumerate(units) if unit[0].first >= 0}
@@ -59,6 +60,13 @@ def owning_event(events: Sequence[Event]) -> Event | None:
         if others:
             return next((event for event in others if not event.general), others[0])
     return None
+
+
+def _is_shown_below(event: Event, failures: Sequence[Event]) -> bool:
+    """Say whether the exception of a line that raises stands in one of the next lines."""
+    return event.kind == _STATEMENT and any(
+        0 < other.at - event.at <= _AFTER and other.kind != _STATEMENT for other in failures
+    )
 
 
 def failure_lines(events: Sequence[Event], owner: Event) -> range:

@@ -1,0 +1,99 @@
+"""Point to the sentence of a message that says what to do, where nothing else explains it.
+
+The sentence is quoted, never turned into a command. What asks for rights, secrets, downloads, or
+for switching a protection off is left out, as is what only asks for a report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.events.normal import normal
+from doctor.events.owner import owning_event
+from doctor.model.events import Event, Level
+from doctor.model.issues import Recipe
+from doctor.model.scales import Confidence, Severity
+
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s{1,4}(?=[A-Z`'\"(])|(?<=,) (?=(?:please|use|set|try) )")
+_ADVICE = re.compile(
+    r"^[('\"`]{0,2}(?:Please|please|Set|set|Use|use|Try|try|Consider|Make sure|Ensure|Specify"
+    r"|Provide|Pass|Choose|Select|Increase|Decrease|Reduce|Add|Remove|Rename|Replace|Disable|Enable"
+    r"|Upgrade|Downgrade|Update|Call|Convert|Move|Restart|Rerun|Re-run|Check|Verify|Did you mean"
+    r"|You (?:must|need to|should|have to|can|may|might)|Must be|Only)\b"
+    r"|\b(?:should|must|has to|have to|needs to|need to|is required to|are required to"
+    r"|is expected to) (?:be|have|contain|match|use|set|equal|specify|provide|define|pass|call"
+    r"|give|come|exist|start|end)\b"
+    r"|\bmust be (?:one of|either|in|a|an)\b|\b(?:is|are) (?:required|mandatory)\b"
+    r"|\b(?:available|valid|supported|possible|allowed) (?:\w{1,20} ){0,3}(?:are|is)\b"
+    r"|\bis (?:not|no longer) supported(?: (?:by|for|in|on|with|when)\b)"
+    r"|\bdoes(?: not|n't) (?:require|accept|support)\b|\brequires\b|\bexpected (?:one of|\d)\b",
+)
+_REFUSED = re.compile(
+    r"sudo|curl |wget |token|password|secret|api.?key|root\b|trust|insecure|unsafe|verify=False"
+    r"|weights_only|allow_pickle|chmod|rm -|\bfile (?:a|an) (?:issue|bug)|open an? issue"
+    r"|report (?:this|the|a|it)|github\.com|contact|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA"
+    r"|full stack|stack ?trace|traceback|log file|see (?:above|below)|for more (?:info|detail)",
+    re.IGNORECASE,
+)
+_LEAST, _MOST = 18, 240
+_LONGEST = 1200
+_BELOW = 3
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the sentence of the owning failure that says what to do."""
+    event = owning_event(case.events)
+    if event is None or event.level is not Level.FAILURE or event.kind == "raise-statement":
+        return
+    sentence = _advice(case, event)
+    if not sentence:
+        return
+    text = normal(event.text[:_LONGEST]).text.strip(" :-")
+    yield Explanation(
+        event=event,
+        precision=Precision.ADVICE,
+        detection=detection(
+            event,
+            f"The program refuses what it was given: {_cut(text, 200)}",
+            "The message itself says what the program wants. Nothing else in this log speaks for "
+            "another cause: the setting, the input or the call is to be changed, and no "
+            "installation.",
+            recipes=(
+                Recipe(
+                    title=f"Do what the message asks: {_cut(sentence, _MOST)}",
+                    note="The setting or the call is the one that the lowest line of your own code "
+                    "in the traceback shows.",
+                ),
+            ),
+            name="message-says",
+            severity=Severity.NOTE,
+            confidence=Confidence.LOW,
+        ),
+    )
+
+
+def _advice(case: Case, event: Event) -> str:
+    """Return the first sentence that asks for something; empty where none does."""
+    lines = [normal(event.text[:_LONGEST]).text]
+    end = event.at + 1 + _BELOW
+    for line in case.log.lines[event.at + 1 : end]:
+        if not line.strip() or line.lstrip().startswith(("File ", "Traceback", "at ", "#", "[")):
+            break
+        lines.append(line[:_LONGEST].strip())
+    for line in lines:
+        for sentence in _SENTENCE.split(line):
+            plain = sentence.strip(" '\"`")
+            if (
+                _LEAST <= len(plain) <= _MOST
+                and _ADVICE.search(plain)
+                and not _REFUSED.search(plain)
+                and "://" not in plain
+            ):
+                return plain.rstrip(".")
+    return ""
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most].rstrip()}…"
