@@ -13,6 +13,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, distinct
 from doctor.analyzers.recipes import command
 from doctor.model.events import Event
+from doctor.model.facts import value_of
 from doctor.model.issues import Action, Option, Recipe
 from doctor.timelines import names
 
@@ -26,6 +27,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     """Yield what is left of a package that an import finds."""
     for event in distinct(case, "module-attribute-missing"):
         module, name = event.objects["module"], event.objects["name"]
+        if value_of(case.facts, "python.shadowed"):
+            return  # a file that hides the package was found
         if name == "__version__" and (distribution := _distribution(module)):
             yield _shell(event, module, distribution)
         elif found := _COMPILED.match(module):

@@ -162,18 +162,6 @@ _TABLE: dict[str, Text] = {
         ),
         severity=Severity.ERROR,
     ),
-    "tokenizer-missing": Text(
-        "No tokenizer was found for {model}",
-        "The name is wrong, a local folder of that name hides the model, or the files of the "
-        "tokenizer were not saved beside the model.",
-        (
-            code(
-                "Save the tokenizer beside the model",
-                "where the model is saved",
-                "tokenizer.save_pretrained(folder)",
-            ),
-        ),
-    ),
     "model-file-missing": Text(
         ("{folder} has no file {file}", "The model has no file {file}"),
         "The folder holds the model in another format, in part only, or not at all: an "

@@ -28,7 +28,7 @@ _ADVICE = re.compile(
     r"|\bmust be (?:one of|either|in|a|an)\b|\b(?:is|are) (?:required|mandatory)\b"
     r"|\b(?:available|valid|supported|possible|allowed) (?:\w{1,20} ){0,3}(?:are|is)\b"
     r"|\bis (?:not|no longer) supported(?: (?:by|for|in|on|with|when)\b)"
-    r"|\bdoes(?: not|n't) (?:require|accept|support)\b|\brequires\b|\bexpected (?:one of|\d)\b",
+    r"|\bdoes(?: not|n't) (?:require|accept|support)\b|\brequires\b|\bexpected one of\b",
 )
 _REFUSED = re.compile(
     r"sudo|curl |wget |token|password|secret|api.?key|root\b|trust|insecure|unsafe|verify=False"

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from doctor.analyzers.case import Case, Explanation
@@ -43,13 +44,17 @@ _RULES: tuple[Callable[[Case, Event], Explanation | None], ...] = (
 )
 
 
+_OF_OPENCV = re.compile(r"error: \(-\d{1,3}[:)]")
+"""A check of OpenCV, which names its own source and a number as compilers do."""
+
+
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of the first error of each class."""
     first: Event | None = None
     classes: set[str] = set()
     others = {event.at for event in case.of("ptxas-lacks-gpu", "ptx-too-new", "sources-too-old")}
     for event in case.of("compile-error"):
-        if event.at in others:
+        if event.at in others or _OF_OPENCV.search(event.text):
             continue
         first = first or event
         found = next((one for rule in _RULES if (one := rule(case, event))), None)

@@ -217,7 +217,7 @@ VOICES = (
             ),
             Form(
                 "program-missing",
-                r"(?:unable to execute|command) ['\"](?P<path>(?:[^'\"\s]{0,200}[/\\])?"
+                r"(?:unable to execute|command) ['\"](?P<path>(?:[^'\"]{0,200}[/\\])?"
                 rf"(?:x86_64-linux-gnu-)?{_MISSING})['\"](?: failed)?: "
                 r"(?:No such file or directory|None$)",
                 ("no such file or directory", "failed: none"),

@@ -1,0 +1,216 @@
+"""Explain what OpenCV reports of pictures, Python of texts and windows, git of what it fetches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation, Precision
+from doctor.analyzers.recipes import LINUX, code, command, variables
+from doctor.analyzers.texts import Text, explained
+from doctor.model.issues import Action, Recipe
+from doctor.model.scales import Severity
+
+_SOUND = " The installation is sound."
+_OF_OPENCV = ("picture-empty", "picture-channels", "picture-window")
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield what is wrong with a picture, a text, a window or a download."""
+    known = {event.at for event in case.of(*_OF_OPENCV)}
+    for one in explained(case, _TABLE):
+        if one.event.kind != "picture-check" or one.event.at not in known:
+            yield one
+
+
+_TABLE: dict[str, Text] = {
+    "picture-empty": Text(
+        "OpenCV got an empty picture: it was not read before {function}()",
+        "imread() and read() give None, without an error, for a file that is not there or cannot "
+        "be "
+        "read (a wrong path, letters of another script in it on Windows, a damaged file), for a "
+        "video past its end, and for a camera that is busy or has another number." + _SOUND,
+        (
+            code(
+                "Check what was read",
+                "behind imread() or read()",
+                "import os\nassert image is not None, os.path.abspath(path)\n"
+                "ok, frame = video.read()\nif not ok:\n    break",
+                before="image = cv2.imread(path)",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "picture-channels": Text(
+        "OpenCV's {function}() wants a picture of other channels or another type: {said}",
+        "The picture is grey where colours are wanted, has an alpha channel (PNG), or is of floats."
+        + _SOUND,
+        (
+            code(
+                "Read it as three channels of bytes",
+                "where the picture is read",
+                "image = cv2.imread(path, cv2.IMREAD_COLOR)",
+                before="image = cv2.imread(path, cv2.IMREAD_UNCHANGED)",
+                note="A grey one gets colours with cv2.cvtColor(image, cv2.COLOR_GRAY2BGR), and "
+                "floats from 0 to 1 bytes with (image * 255).astype('uint8').",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "picture-check": Text(
+        (
+            "OpenCV's {function}() refuses what it was given: {said}",
+            "OpenCV's {function}() refuses what it was given",
+        ),
+        "It is a check of OpenCV on the arguments. Common causes are points or sizes that are no "
+        "whole numbers, an array that is not contiguous, and a picture of floats." + _SOUND,
+        (
+            code(
+                "Hand in whole numbers, and a contiguous array of bytes",
+                "the call that stands last in the traceback",
+                "point = (int(x), int(y))\nimage = np.ascontiguousarray(image, dtype=np.uint8)",
+            ),
+        ),
+    ),
+    "picture-window": Text(
+        "This OpenCV is built without windows",
+        "opencv-python-headless has no imshow(). Where it is installed beside opencv-python, one "
+        "overwrites the other.",
+        (
+            Recipe(
+                title="Keep one OpenCV, with windows",
+                steps=(
+                    Action(uninstall=("opencv-python-headless", "opencv-python")),
+                    Action(install=("opencv-python",)),
+                ),
+            ),
+            code(
+                "Write the picture to a file, where there is no screen",
+                "the call of imshow()",
+                'cv2.imwrite("result.png", image)',
+                before='cv2.imshow("result", image)',
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "text-encoding": Text(
+        "Python reads or writes a text in {codec}, which it is not in",
+        "open() and print() take the encoding of the system unless one is named: gbk, cp949 or "
+        "cp1252 on Windows, ASCII where a container sets no language. The text is in UTF-8, or is "
+        "no text at all (a checkpoint, a picture).",
+        (
+            variables(
+                "Let Python take UTF-8",
+                {"PYTHONUTF8": "1"},
+                note="It counts for setup.py and pip too.",
+            ),
+            code(
+                "Name the encoding",
+                "the call of open() in the traceback",
+                'open(path, encoding="utf-8")',
+                before="open(path)",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "display-missing": Text(
+        "The program opens a window, and there is no screen",
+        "A server, a container or an SSH session has no display.",
+        (
+            variables(
+                "Let matplotlib draw into files",
+                {"MPLBACKEND": "Agg"},
+                use_if=("matplotlib opens the window",),
+            ),
+            command(
+                "Give the program a screen that nobody sees",
+                "xvfb-run",
+                "-a",
+                "python3",
+                "<program>",
+                use_if=(LINUX,),
+                ask={"program": "the program, with its options"},
+                note="The package xvfb brings it.",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "server-refuses": Text(
+        "The server refuses the download: {status} {said}",
+        "404: the file moved, or the address is out of date. 403 and 429: the server wants another "
+        "client or fewer requests. 5xx: the server itself fails. No installation changes that.",
+        (
+            code(
+                "Download the file by hand, from the page that the project names today",
+                "the program",
+                "path = 'downloads/file'  # in place of the address",
+                note="A newer release of the package mostly holds the new address.",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "not-json-serializable": Text(
+        "json cannot write a {type}",
+        "It knows Python's own numbers, texts, lists and dicts alone; values of numpy and torch "
+        "have to become such." + _SOUND,
+        (
+            code(
+                "Turn it into a number of Python first",
+                "the call of json.dump()",
+                "json.dump(data, file, default=float)",
+                before="json.dump(data, file)",
+                note="Arrays: x.tolist(). A newer release of a package whose code writes it may do "
+                "so.",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "yaml-loader": Text(
+        "yaml.load() wants a Loader since PyYAML 6",
+        "The program was written for PyYAML 5, where it was optional.",
+        (
+            code(
+                "Use the safe loader",
+                "the line in the traceback",
+                "yaml.safe_load(file)",
+                before="yaml.load(file)",
+            ),
+            Recipe(
+                title="Go back to PyYAML 5, where the code cannot be changed",
+                steps=(Action(install=("pyyaml<6",)),),
+                use_if=("Python is older than 3.12",),
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "clone-exists": Text(
+        "git does not clone into {path}: the folder exists and is not empty",
+        "An earlier try left it, or it was downloaded otherwise.",
+        (
+            command(
+                "Bring the clone that is there up to date",
+                *("git", "-C", "<folder>", "pull"),
+                ask={"folder": "the folder that the message names"},
+                use_if=("it is a clone of the same project",),
+                note="Otherwise move it away, and clone again.",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "fetch-broke-off": Text(
+        "git's download broke off",
+        "The connection was cut, by a proxy, a slow line or a large repository.",
+        (
+            command(
+                "Clone the newest state alone",
+                *("git", "clone", "--depth", "1", "<address>"),
+                ask={"address": "the address of the repository"},
+                note="A submodule: git submodule update --init --recursive --depth 1. Behind a "
+                "proxy: git config --global http.proxy <address of the proxy>.",
+            ),
+        ),
+        precision=Precision.EXACT,
+        severity=Severity.ERROR,
+    ),
+}
