@@ -38,33 +38,7 @@ def _explain(event: Event, device: str) -> Explanation:
     since = _SINCE.get(kind)
     listed = event.objects.get("known", "")
     if since and f"{kind}," not in f"{listed}," and kind != "hpu":
-        return explanation(
-            event,
-            f"This torch does not know the device {kind}: torch {since} brought it",
-            "The message lists the devices that this torch was built to know, and the one that "
-            "the program asks for is not among them: torch is older than the program expects.",
-            (
-                Recipe(
-                    title=f"Take a torch with {kind}",
-                    steps=(
-                        Action(
-                            install=("torch",),
-                            companions=("torchvision", "torchaudio"),
-                            options=(Option.UPGRADE,),
-                        ),
-                    ),
-                    note="Where pip keeps the old release, the Python is too old for the new one, "
-                    "or runs as Intel's on a Mac with Apple silicon.",
-                ),
-                code(
-                    "Compute on the processor instead",
-                    "the argument that names the device",
-                    '"cpu"',
-                    before=f'"{kind}"',
-                ),
-            ),
-            name="device-type-unknown",
-        )
+        return _too_old(event, kind, since)
     if kind in _PLUGINS:
         module, whose = _PLUGINS[kind]
         return explanation(
@@ -94,4 +68,34 @@ def _explain(event: Event, device: str) -> Explanation:
         ),
         name="device-type-unknown",
         severity=Severity.NOTE,
+    )
+
+
+def _too_old(event: Event, kind: str, since: str) -> Explanation:
+    return explanation(
+        event,
+        f"This torch does not know the device {kind}: torch {since} brought it",
+        "The message lists the devices that this torch was built to know, and the one that "
+        "the program asks for is not among them: torch is older than the program expects.",
+        (
+            Recipe(
+                title=f"Take a torch with {kind}",
+                steps=(
+                    Action(
+                        install=("torch",),
+                        companions=("torchvision", "torchaudio"),
+                        options=(Option.UPGRADE,),
+                    ),
+                ),
+                note="Where pip keeps the old release, the Python is too old for the new one, "
+                "or runs as Intel's on a Mac with Apple silicon.",
+            ),
+            code(
+                "Compute on the processor instead",
+                "the argument that names the device",
+                '"cpu"',
+                before=f'"{kind}"',
+            ),
+        ),
+        name="device-type-unknown",
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
-from doctor.analyzers.recipes import code, command, variables
+from doctor.analyzers.recipes import LINUX, code, command, variables
 from doctor.model.events import Event
 
 _STEP = re.compile(
@@ -93,7 +93,7 @@ _RUNTIME = command(
     "Let Docker give each step the GPUs, where a step cannot do without",
     *("nvidia-ctk", "runtime", "configure", "--runtime=docker", "--set-as-default"),
     sudo=True,
-    use_if=("the host has an NVIDIA GPU and the NVIDIA Container Toolkit",),
+    use_if=(LINUX, "the host has an NVIDIA GPU and the NVIDIA Container Toolkit"),
     note="Restart Docker afterwards (systemctl restart docker), and build with DOCKER_BUILDKIT=0: "
     "BuildKit does not use the default runtime.",
 )

@@ -87,25 +87,6 @@ _TABLE: dict[str, Text] = {
         ),
         severity=Severity.ERROR,
     ),
-    "pickle-empty": Text(
-        "A file that Python reads objects from is empty or cut off",
-        "Writing or downloading it stopped half-way: a checkpoint, a cache of a data set "
-        "(*.cache, *.pkl), or an index. On Windows, a child process that could not get its work "
-        "says the same; then the error stands above.",
-        (
-            code(
-                "See which file it is, remove it, and have it made or downloaded again",
-                "before the call of load() in the traceback",
-                "import os\nprint(os.path.abspath(path), os.path.getsize(path))",
-            ),
-            code(
-                "Load data in the main process, on Windows",
-                "the data loader",
-                "num_workers=0",
-                use_if=("the traceback goes through multiprocessing and spawn",),
-            ),
-        ),
-    ),
     "checkpoint-key-missing": Text(
         "The checkpoint has no entry {key}",
         "Programs save checkpoints in different forms: the weights alone, or a dict with the "
@@ -118,20 +99,6 @@ _TABLE: dict[str, Text] = {
                 "print(checkpoint.keys())\n"
                 'state = checkpoint.get("state_dict", checkpoint.get("model", checkpoint))',
                 before='state = checkpoint["{log.key}"]',
-            ),
-        ),
-    ),
-    "yolo-module-missing": Text(
-        "The checkpoint was saved inside YOLO's own folder: it wants the module {module}",
-        "YOLOv5 and v7 save the whole model, so that loading wants their modules models and utils. "
-        "They come from the clone; a folder or package of the same name hides them.",
-        (
-            code(
-                "Let Python find the clone first",
-                "the start of the program",
-                'import sys\nsys.path.insert(0, "<folder of the clone>")',
-                note="Or load it through the hub: torch.hub.load('ultralytics/yolov5', 'custom', "
-                "path=file).",
             ),
         ),
     ),

@@ -12,7 +12,7 @@ from doctor.model.events import Event
 from doctor.model.scales import Severity
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,60}(?:/[A-Za-z0-9][\w.-]{0,90})?")
-_LOCAL = re.compile(r"^[./~\\]|^[A-Za-z]:|\\|/.*/|(?:output|checkpoint|results|saved|pretrain)")
+_LOCAL = re.compile(r"^[./~]|^[A-Za-z]:|\\|(?:output|checkpoint|results|saved|pretrain)")
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -24,31 +24,39 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 def _explain(event: Event, model: str) -> Explanation:
     if _LOCAL.search(model) or not _REPOSITORY.fullmatch(model):
-        return explanation(
-            event,
-            f"The folder {model} holds no tokenizer",
-            "transformers wants tokenizer.json or the vocabulary, and tokenizer_config.json, "
-            "beside "
-            "the weights. They were not saved or not downloaded, or the path is another one: a "
-            "relative one counts from the folder in which the program was started.",
-            (
-                code(
-                    "Save the tokenizer beside the model",
-                    "where the model is saved",
-                    "tokenizer.save_pretrained(folder)",
-                    note="Or copy the files of the tokenizer from the base model's folder.",
-                ),
-                command("See what the folder holds", "ls", "-la", model, look=True)
-                if re.fullmatch(r"[\w./~ -]{1,200}", model) and not model.startswith("-")
-                else code(
-                    "Take the tokenizer of the base model",
-                    "the call that loads the tokenizer",
-                    'AutoTokenizer.from_pretrained("<base model>")',
-                ),
+        return _of_folder(event, model)
+    return _of_hub(event, model)
+
+
+def _of_folder(event: Event, model: str) -> Explanation:
+    return explanation(
+        event,
+        f"The folder {model} holds no tokenizer",
+        "transformers wants tokenizer.json or the vocabulary, and tokenizer_config.json, "
+        "beside "
+        "the weights. They were not saved or not downloaded, or the path is another one: a "
+        "relative one counts from the folder in which the program was started.",
+        (
+            code(
+                "Save the tokenizer beside the model",
+                "where the model is saved",
+                "tokenizer.save_pretrained(folder)",
+                note="Or copy the files of the tokenizer from the base model's folder.",
             ),
-            name="tokenizer-missing",
-            severity=Severity.NOTE,
-        )
+            command("See what the folder holds", "ls", "-la", model, look=True)
+            if re.fullmatch(r"[\w./~ -]{1,200}", model) and not model.startswith("-")
+            else code(
+                "Take the tokenizer of the base model",
+                "the call that loads the tokenizer",
+                'AutoTokenizer.from_pretrained("<base model>")',
+            ),
+        ),
+        name="tokenizer-missing",
+        severity=Severity.NOTE,
+    )
+
+
+def _of_hub(event: Event, model: str) -> Explanation:
     fetch = f"from huggingface_hub import snapshot_download; snapshot_download('{model}')"
     reach = command(
         "Download the model alone: it shows whether the hub is reached, and fills the cache",

@@ -45,8 +45,8 @@ _BELOW = 3
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the sentence of the owning failure that says what to do."""
     event = owning_event(case.events)
-    if event is None or event.level is not Level.FAILURE or event.kind == "raise-statement":
-        return
+    if event is None or event.level is not Level.FAILURE or event.kind != "exception":
+        return  # what has a form of its own has an analyzer of its own, or stays unsaid
     sentence = _advice(case, event)
     if not sentence:
         return

@@ -39,21 +39,10 @@ VOICES = (
                 ("valid cudnn algorithm",),
             ),
             Form(
-                "pickle-empty",
-                r"EOFError: Ran out of input",
-                ("ran out of input",),
-            ),
-            Form(
                 "checkpoint-key-missing",
                 r"KeyError: '(?P<key>state_dict|model_state_dict|model|params_ema|params"
                 r"|optimizer|epoch|global_step|hyper_parameters|pytorch-lightning_version)'",
                 ("keyerror: '",),
-            ),
-            Form(
-                "yolo-module-missing",
-                r"No module named '(?P<module>models(?:\.(?:yolo|common|experimental))?"
-                r"|utils\.(?:torch_utils|autoanchor|general))'",
-                ("no module named 'models", "no module named 'utils."),
             ),
         ),
     ),
