@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.recipes import LINUX, UNIX, WINDOWS, code, command, newest
 from doctor.analyzers.texts import Text, explained
+from doctor.analyzers.trt_operators import UNKNOWN_OPERATOR, is_of_parser
 from doctor.model.issues import Action, Condition, Option, Recipe
 from doctor.model.scales import Severity
 
@@ -24,6 +25,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     table = dict(_TABLE)
     if any(_REASON.search(line) for line in case.log.lines):
         del table["engine-is-none"]  # the line of TensorRT above it says why
+    if is_of_parser(case):
+        table["trt-plugin-missing"] = UNKNOWN_OPERATOR
     yield from explained(case, table)
 
 

@@ -102,6 +102,20 @@ _TABLE: dict[str, Text] = {
             ),
         ),
     ),
+    "component-placeholder": Text(
+        "transformers has an empty stand-in for a part of {model}: a package that it needs is "
+        "missing",
+        "transformers puts a placeholder in the place of a class whose package is not installed; "
+        "tokenizers such as T5's need sentencepiece.",
+        (
+            Recipe(
+                title="Install what such tokenizers need, and start Python again",
+                steps=(Action(install=("sentencepiece", "protobuf")),),
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
     "wandb-not-reached": Text(
         "Weights & Biases is not reached, or nobody is logged in",
         "The training wants to log to wandb's server.",

@@ -8,6 +8,17 @@ from tests.analyzers.explained import explained, said
 
 LINES = (
     (
+        (
+            "(importFallbackPluginImporter): UNSUPPORTED_NODE: Assertion failed: creator && "
+            '"Plugin not found, are the plugin name, version, and namespace correct?"'
+        ),
+        "does not know an operator",
+    ),
+    (
+        "Error Code 10: Internal Error (Could not find any implementation for node TopK_531.)",
+        "the node TopK_531",
+    ),
+    (
         "InvalidArgumentError: Matrix size-incompatible: In[0]: [32,100], In[1]: [64,10]",
         "Shapes do not fit: 32,100 and 64,10",
     ),

@@ -47,6 +47,28 @@ VOICES = (
         ),
     ),
     Voice(
+        "TensorRT",
+        (
+            Form(
+                "trt-no-kernel",
+                r"Could not find any implementation for node "
+                r"(?P<node>[^\s)]{1,160}?)\.{0,3}(?:[\s)]|$)",
+                ("any implementation for node",),
+            ),
+        ),
+    ),
+    Voice(
+        "diffusers",
+        (
+            Form(
+                "component-placeholder",
+                r"component <class "
+                r"'transformers\.models\.(?P<model>\w{2,40})\.[^']{1,120}Placeholder'>",
+                ("placeholder'> of",),
+            ),
+        ),
+    ),
+    Voice(
         "Weights & Biases",
         (
             Form(
