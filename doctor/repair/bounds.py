@@ -7,78 +7,66 @@ it, and decides nothing.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from pathlib import PurePosixPath
-from typing import NamedTuple
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
-from doctor.base.errors import DoctorError
 from doctor.base.requirements import may_meet, normalize_name
 from doctor.base.versions import major, parse, public
-from doctor.host import Host
-from doctor.model.facts import value_of
+from doctor.environments.environment import interpreter_of
 from doctor.model.plans import Change, Plan
-from doctor.planning.requests_solver import Wish
-from doctor.repair.request_files import from_file
+from doctor.observe.installed.distributions import marker_environment
+from doctor.observe.targets import TargetError
+from doctor.repair.lists import Bound, Lists, lists_of
 from doctor.repair.requests import Original
 
-_OF_OTHERS = re.compile(
-    r"(?:^|[^a-z])(?:dev|tests?|testing|lint|docs?|ci|build|baselines?|examples?|legacy|old"
-    r"|tools?|typing|bench(?:mark)?s?|optional|extras?)(?:[^a-z]|$)"
-)
-_LISTS = (".txt", ".in")
-_MOST, _SHOWN = 12, 3
-
-
-class Bound(NamedTuple):
-    """What a line asks of a package: a specifier, and where it stands; `leads`: it decides."""
-
-    name: str
-    specifier: str
-    source: str
-    leads: bool
+_SHOWN = 3
 
 
 def bounds_of(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
     """Return what the lists of the project ask of installed packages, each line once.
 
-    Of lines that ask different things of one package, for one Python or another, those count that
-    the installed release in `here` meets.
+    A list that does not lead counts where the installed release in `here` meets it.
     """
     found: dict[tuple[str, str], Bound] = {}
-    for one in _bounds(original):
+    for one in project_lists(original).bounds:
         if one.name in here and one.specifier:
             known = found.setdefault((one.name, one.specifier), one)
             found[one.name, one.specifier] = known if known.leads else one
     return tuple(
-        one
-        for one in found.values()
-        if is_met(here[one.name], one.specifier)
-        or sum(other.name == one.name for other in found.values()) == 1
+        one for one in found.values() if one.leads or is_met(here[one.name], one.specifier)
     )
 
 
-def _bounds(original: Original) -> Iterator[Bound]:
-    root = original.request.check.observe.project.absolute()
-    host = Host(env=original.host.env, cwd=root)
-    listed = value_of(original.report.observation.facts, "project.manifests")
-    names = [str(one) for one in listed] if isinstance(listed, list | tuple) else []
-    for name in [one for one in names if _is_list(one)][:_MOST]:
-        wishes = list[Wish]()
-        with suppress(DoctorError):
-            wishes += from_file(root / name, host)
-        for one in wishes:
-            yield Bound(one.name, one.specifier, one.source, not _OF_OTHERS.search(name.lower()))
+def project_lists(original: Original) -> Lists:
+    """Return what the lists of the working folder ask for, and those beside the program."""
+    root, cwd = original.request.check.observe.project.absolute(), original.host.cwd
+    programs = [cwd / word for word in original.request.program if word.endswith(".py")]
+    beside = [path.parent for path in programs if path.is_file()]
+    folders = dict.fromkeys(Path(os.path.normpath(one)) for one in (root, *beside[:1]))
+    try:
+        markers = marker_environment(interpreter_of(original.environment))
+    except TargetError:
+        markers = None
+    return lists_of(folders, original.host.env, markers)
 
 
-def _is_list(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.name == "pyproject.toml" or (
-        path.suffix in _LISTS and "require" in name and "constraint" not in name
-    )
+def missed(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
+    """Return what the leading lists ask for and the installed releases do not meet."""
+    every = bounds_of(original, here)
+    return tuple(one for one in every if one.leads and not is_met(here[one.name], one.specifier))
+
+
+def missed_words(bounds: Sequence[Bound], here: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence about each bound that the installed release is not in."""
+    told = [
+        f"{one.source} asks for {one.name}{one.specifier}, and {here[one.name]} is installed."
+        for one in bounds
+    ]
+    more = len(told) - _SHOWN
+    return (*told[:_SHOWN], *([f"So it is with {more} more of its lines."] if more > 0 else ()))
 
 
 def is_met(version: str, specifier: str) -> bool:

@@ -20,11 +20,13 @@ from doctor.model.plans import Change, Plan
 from doctor.model.report import Report
 from doctor.model.roles import Role, check_of
 from doctor.model.watching import of_progress
+from doctor.observe.installed.distributions import installed
 from doctor.pipeline import check as pipeline
+from doctor.repair.bounds import project_lists
 from doctor.repair.commands import Places, with_variables
 from doctor.repair.failures import telling
-from doctor.repair.limits import sourced
-from doctor.repair.merging import named_in
+from doctor.repair.limits import without_sources
+from doctor.repair.links import Links, by_links, links_of
 from doctor.repair.modules import Import, concerned, failures, try_imports
 from doctor.repair.nearest import nearest
 from doctor.repair.new_environment import NewEnvironment, unchanged
@@ -118,6 +120,16 @@ class Bench:
         self.unpruned: Plan | None = None
         self.titles = dict[str, str]()
         self.trials: dict[str, Trial] = {}
+        self._links: Links | None = None
+
+    @property
+    def links(self) -> Links:
+        """Return the folders of wheels from which the project takes its own packages."""
+        if self._links is None:
+            folders = [str(one) for one in self._original.environment.folders]
+            here = {one.name: one for one in installed(folders)}
+            self._links = links_of(project_lists(self._original).links, here)
+        return self._links
 
     def imports(self, modules: Sequence[tuple[str, str]]) -> Mapping[str, Import]:
         """Return what came of the import of modules before any change, by module."""
@@ -228,8 +240,8 @@ class Examination:
         if led := of_program(report):
             follow = (*self._nearest(led), *plans_of_fixes(led, self._copy.environment), *follow)
         # An index knows nothing of a package that has a source of its own.
-        own = sourced(self._copy.environment)
-        follow = tuple(one for one in follow if not own & named_in(one).keys())
+        follow = tuple(by_links(one, self._bench.links) for one in follow)
+        follow = without_sources(follow, self._copy.environment)
         return Trial(
             plan=plan,
             seconds=0.0,

@@ -20,6 +20,7 @@ from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.examination import OFFLINE, Bench, Ending
 from doctor.repair.limits import stale_metadata, within_limits
+from doctor.repair.links import by_links
 from doctor.repair.merging import install_of
 from doctor.repair.nearest import nearest
 from doctor.repair.own_fixes import plans_of_fixes
@@ -80,7 +81,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     several = (shortest, *several) if shortest is not None else several
     if text:  # what the program needs may be another way than that of the fewest changes
         several += plans_of_fixes(report, original.environment)
-    several = _distinct(several)
+    several = _distinct(tuple(by_links(one, bench.links) for one in several))
     facts = report.observation.facts
     confirmed = (
         confirm(several, original.environment, asked, progress) if several[0].steps else None

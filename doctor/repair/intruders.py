@@ -19,12 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from doctor.environments.environment import Environment
-from doctor.host import read_regular
 from doctor.model.fixes import Command, Step
-from doctor.model.issues import Edit
 from doctor.repair.commands import is_inside
 from doctor.repair.failures import Failure
-from doctor.repair.hiding import first_folders
+from doctor.repair.hiding import behind, first_folders
 
 _LIBRARY = re.compile(
     r"ImportError|undefined symbol|symbol lookup error|\.so\b|\.so\.\d|version `|GLIBC"
@@ -33,7 +31,6 @@ _LIBRARY = re.compile(
 _PRELOADED = re.compile(r"[: ]+")
 _OF_THE_USER = re.compile(r"[^\s\"'(]{0,500}(?:[/\\]\.local[/\\]lib|[/\\]Roaming[/\\]Python)[/\\]")
 _KEEP = "Where the variable is set, in a start file of the shell, the job or the image, leave out"
-_PTH_LIMIT = 1 << 16
 
 
 def without_intruders(
@@ -62,7 +59,7 @@ def without_intruders(
         yield what, (_set("PYTHONNOUSERSITE", "1", f"Start without {what}"),)
     for file, folder in first_folders(environment):
         if _hides(folder, modules) and (step := _behind(file, folder)) is not None:
-            yield f"{folder}, which {file.name} puts first,", (step,)
+            yield f"{folder}, which {file.name} puts first", (step,)
 
 
 def _libraries(
@@ -101,10 +98,7 @@ def _hides(folder: str, modules: Collection[str]) -> bool:
 
 
 def _behind(file: Path, folder: str) -> Step | None:
-    """Return the step that makes the only line of a `.pth` file a path, which comes last."""
-    text = (read_regular(file, _PTH_LIMIT) or b"").decode("utf-8", "replace")
-    line = text.strip()
-    if text.count(line) != 1:
-        return None
-    edit = Edit(file=str(file), before=line, after=folder)
-    return Step(title=f"Let {folder} come after the packages of the environment", edit=edit)
+    """Return the step by which a `.pth` file puts a folder last; None where no edit does."""
+    edit = behind(file, folder)
+    title = f"Let {folder} come after the packages of the environment"
+    return None if edit is None else Step(title=title, edit=edit)

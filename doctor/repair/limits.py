@@ -28,7 +28,7 @@ from doctor.observe.installed.distributions import (
     todays_requirements,
 )
 from doctor.observe.installed.editables import folder_of
-from doctor.repair.merging import named_in
+from doctor.repair.links import of_index
 from doctor.repair.standing import asked_releases
 
 _MOST = 3
@@ -39,10 +39,15 @@ def within_limits(plans: Sequence[Plan], facts: Facts, environment: Environment)
 
     One that moves a package away from what the project asks for says so in a note.
     """
-    own = sourced(environment)
-    usable = [one for one in plans if not own & named_in(one).keys()]
+    usable = without_sources(plans, environment)
     told = [(departures(one, facts), one) for one in usable]
     return [one for why, one in told if not why] + [_noted(one, why) for why, one in told if why]
+
+
+def without_sources(plans: Sequence[Plan], environment: Environment) -> tuple[Plan, ...]:
+    """Return plans that take from an index nothing that came from a folder or an address."""
+    own = sourced(environment)
+    return tuple(one for one in plans if not own.intersection(of_index(one)))
 
 
 def sourced(environment: Environment) -> frozenset[str]:

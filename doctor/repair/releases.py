@@ -16,8 +16,11 @@ from doctor.fixes import installer
 from doctor.host import Host
 from doctor.model.facts import Facts
 from doctor.model.fixes import Command
+from doctor.repair.links import Links
 
 _SYSTEM = "--break-system-packages"
+NO_LINKS = Links()
+"""What is taken from an index."""
 _MOST_HELD, _MOST_LINES, _SECONDS = 1000, 16, 60.0
 
 
@@ -25,7 +28,7 @@ class Shelf:
     """The releases of packages that fit an environment in a given state.
 
     `here` has the releases of the state. `asked` has what installed packages ask of each other:
-    specifiers by name.
+    specifiers by name. `links` are the folders from which the project takes its own packages.
     """
 
     def __init__(
@@ -34,9 +37,11 @@ class Shelf:
         asked: Mapping[str, Sequence[str]],
         facts: Facts,
         host: Host,
+        links: Links = NO_LINKS,
     ) -> None:
         self._here, self._asked, self._facts, self._host = dict(here), asked, facts, host
         self._known: dict[tuple[str, str], str] = {}
+        self._links = links
 
     def newest(self, name: str, specifier: str) -> str:
         """Return the newest release in a range that moves nothing else; empty where none does."""
@@ -74,7 +79,8 @@ class Shelf:
         with TemporaryDirectory() as folder:
             file = Path(folder) / "constraints.txt"
             file.write_text("\n".join(held[:_MOST_HELD]), encoding="utf-8")
-            command = Command(argv=(*head, "--constraint", str(file), requirement))
+            own = self._links.flags if name in self._links.names else ()
+            command = Command(argv=(*head, *own, "--constraint", str(file), requirement))
             answer = dry_run(command, self._host, sizes=False, timeout=_SECONDS)
         if not isinstance(answer, Resolution) or answer.builds:
             return ""

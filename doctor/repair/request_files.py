@@ -107,11 +107,11 @@ def _pinned(text: str, path: Path) -> Iterator[Wish]:
         name = normalize_name(pin.name)
         if pin.span is not None and (path.name == "Pipfile" or matters_to_stack(name)):
             told = text[pin.span.start : pin.span.end]
-            specifier = _specifier(told, pin.span.syntax)
+            specifier = specifier_of(told, pin.span.syntax)
             yield from_text(f"{name}{specifier}", f"{path.name}:{pin.line}")
 
 
-def _specifier(told: str, syntax: Syntax) -> str:
+def specifier_of(told: str, syntax: Syntax) -> str:
     """Return what a manifest says of a version as PEP 440 does; empty where nobody can tell.
 
     - conda: https://docs.conda.io/projects/conda-build/en/stable/resources/package-spec.html

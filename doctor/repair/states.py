@@ -23,6 +23,7 @@ from doctor.repair.commands import Kind
 from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, of_program, run_program
 from doctor.repair.failures import Failure, came_further, failure_of
 from doctor.repair.hiding import requests_of
+from doctor.repair.links import by_links
 from doctor.repair.merging import (
     combined,
     install_of,
@@ -74,7 +75,8 @@ class Trials:
         """Return the state with a release of a package, where the program comes further."""
         facts = self._original.report.observation.facts
         made = installer.install_set([f"{name}=={release}"], facts)
-        plan = combined(state.plan, Plan(title="", steps=tuple(Step(command=one) for one in made)))
+        alone = Plan(title="", steps=tuple(Step(command=one) for one in made))
+        plan = combined(state.plan, by_links(alone, self._bench.links))
         found = self.ends(plan, f"with {name} {release}")
         moved = {name, *(tops(self.here[name]) if name in self.here else ())}
         return found if found is not None and self.is_further(state, found, moved) else None
@@ -110,7 +112,8 @@ class Trials:
         }
         for name, limit in limits.items():
             asked[name] = [*asked.get(name, ()), limit]
-        return Shelf(here, asked, self._original.report.observation.facts, self.asking())
+        facts = self._original.report.observation.facts
+        return Shelf(here, asked, facts, self.asking(), self._bench.links)
 
     def asking(self) -> Host:
         """Return the host on which installers are asked."""

@@ -16,7 +16,6 @@ from doctor.model.plans import Change, Plan
 from doctor.model.report import CatalogStamp, Report
 from doctor.pipeline.requests import CheckRequest, ObserveRequest
 from doctor.repair.bounds import (
-    Bound,
     bounds_of,
     broken,
     leaps,
@@ -24,6 +23,7 @@ from doctor.repair.bounds import (
     limits_of,
     noted,
 )
+from doctor.repair.lists import Bound
 from doctor.repair.real import of_original, of_plan
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import FixRequest, Original

@@ -9,7 +9,7 @@ from pathlib import Path
 from doctor.environments.environment import environment_at
 from doctor.host import Host
 from doctor.model.facts import present, value_of
-from doctor.repair.hiding import hiding
+from doctor.repair.hiding import behind, first_lines, hiding
 
 
 def _package(site: Path, name: str, version: str, *asks: str) -> None:
@@ -45,9 +45,29 @@ def test_name_folders_whose_copies_another_package_refuses(tmp_path: Path) -> No
     assert value_of(found, "program.hiding") == [
         f"small 1.0 in {old}, while asker asks for small>=2"
     ]
-    assert value_of(found, "program.hiding_files") is None
+    assert value_of(found, "program.hiding_file") is None
     (site / "first.pth").write_text(f"import sys; sys.path.insert(0, {str(old)!r})\n")
-    (site / "both.pth").write_text(f"import sys; sys.path.insert(0, {str(old)!r})\n/other\n")
     found = hiding({}, fake)
-    assert value_of(found, "program.hiding_files") == [str(site / "first.pth")]
+    assert value_of(found, "program.hiding_file") == str(site / "first.pth")
+    assert value_of(found, "program.hiding_line_after") == str(old)
     assert value_of(found, "program.hidden_by") is None
+
+
+def test_the_line_of_setuptools_puts_the_paths_above_it_first(tmp_path: Path) -> None:
+    """Without that line they come last; a line with a path alone does so anyway."""
+    old = tmp_path / "old"
+    old.mkdir()
+    last = (
+        "import sys; p=getattr(sys,'__egginsert',0); sys.path[p:p]=new"
+    )
+    file = tmp_path / "easy-install.pth"
+    file.write_text(f"import sys; sys.__plen = len(sys.path)\n{old}\n{last}\n")
+    assert list(first_lines(file.read_text())) == [(str(old), last)]
+    edit = behind(file, str(old))
+    assert edit is not None
+    file.write_text(file.read_text().replace(edit.before, edit.after))
+    assert list(first_lines(file.read_text())) == []
+    file.write_text(f"/other\nimport sys; sys.path.insert(0, {str(old)!r})\n")
+    edit = behind(file, str(old))
+    assert edit is not None
+    assert edit.after == str(old)

@@ -87,7 +87,9 @@ FILES: dict[str, str] = {
     ),
     "program.hidden_by": "the variable that puts such a folder first: PYTHONPATH",
     "program.pythonpath_rest": "PYTHONPATH without these folders, where any others are left",
-    "program.hiding_files": ".pth files that do nothing but put such a folder first",
+    "program.hiding_file": ".pth file that puts such a folder first",
+    "program.hiding_line": "line of that file that does it",
+    "program.hiding_line_after": "line in its place that lets the folder come last",
     "program.overwritten": (
         "files of packages that a failed program names, in whose place lie those of another "
         "package by the hashes of RECORD"
