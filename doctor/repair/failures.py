@@ -89,12 +89,26 @@ def came_further(before: Failure, after: Failure, moved: Collection[str] = ()) -
     """
     if before.mark == after.mark:
         return False
+    lines = _lines_apart(before, after, moved)
+    return lines > 0 if lines else not any(_speaks_of(after, name) for name in moved)
+
+
+def is_detour(before: Failure, after: Failure, moved: Collection[str] = ()) -> bool:
+    """Say whether a change brought another failure, and the program did not stop earlier.
+
+    Nobody can tell yet whether that is the next fault, or one that the change brought.
+    """
+    return before.mark != after.mark and _lines_apart(before, after, moved) >= 0
+
+
+def _lines_apart(before: Failure, after: Failure, moved: Collection[str]) -> int:
+    """Return how many lines further the later failure is, where their ways part; 0: unknown."""
     for one, other in zip(before.frames, after.frames, strict=False):
         if one.path != other.path or other.top in moved:
             break
         if one.line != other.line:
-            return other.line > one.line
-    return not any(_speaks_of(after, name) for name in moved)
+            return other.line - one.line
+    return 0
 
 
 def _speaks_of(failure: Failure, name: str) -> bool:

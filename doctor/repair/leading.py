@@ -54,7 +54,9 @@ from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
 from doctor.repair.unmoved import without_moves
 
-_FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
+_FAULTS, _RESTARTS = 8, 3
+_DETOURS, _STRETCH = 3, 3
+"""Releases that brought another failure to go on from, and the changes after each."""
 _NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
 _Way = Callable[[State], "State | None"]
 _SHARE = 0.6
@@ -154,7 +156,31 @@ class _Search:
             found = way(state)
             if found is not None or self._bench.held != held or not self._goes_on():
                 return found
-        self._hold_what_is_blamed(state)
+        if (found := self._by_detours(state)) is None:
+            self._hold_what_is_blamed(state)
+        return found
+
+    def _by_detours(self, state: State) -> State | None:
+        """Go on from a release that brought another failure, where that one is the next fault.
+
+        It is, if the program ends well or comes further than before with the changes after it.
+        """
+        ways: tuple[_Way, ...] = (self._without_moves, self._by_findings, self._by_releases)
+        held = self._bench.held
+        for detour in self._trials.detours(state)[:_DETOURS]:
+            now, seen = detour, {state.failure.mark, detour.failure.mark}
+            for _ in range(_STRETCH):
+                self._within = dict(self._limits)
+                found = next((one for way in ways if (one := way(now)) is not None), None)
+                if found is None or self._bench.held != held or not self._goes_on():
+                    self._bench.held = held
+                    break
+                if self._trials.is_further(state, found, moved_names(found.plan)):
+                    return found
+                if found.failure.mark in seen:
+                    break
+                seen.add(found.failure.mark)
+                now = found
         return None
 
     def _hold_what_is_blamed(self, state: State) -> None:

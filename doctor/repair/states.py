@@ -21,7 +21,7 @@ from doctor.observe.installed.distributions import installed
 from doctor.observe.scene import Distribution
 from doctor.repair.commands import Kind
 from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, of_program, run_program
-from doctor.repair.failures import Failure, came_further, failure_of
+from doctor.repair.failures import Failure, came_further, failure_of, is_detour
 from doctor.repair.hiding import requests_of
 from doctor.repair.links import by_links
 from doctor.repair.merging import (
@@ -70,6 +70,7 @@ class Trials:
         self.releases = {name: one.version for name, one in self.here.items()}
         self._requests = requests_of(self.here, original.environment)
         self._ended: dict[str, Ending | None] = {}
+        self._detours: dict[str, dict[tuple[str, tuple[str, str]], State]] = {}
 
     def with_release(self, state: State, name: str, release: str) -> State | None:
         """Return the state with a release of a package, where the program comes further."""
@@ -78,8 +79,20 @@ class Trials:
         alone = Plan(title="", steps=tuple(Step(command=one) for one in made))
         plan = combined(state.plan, by_links(alone, self._bench.links))
         found = self.ends(plan, f"with {name} {release}")
+        if found is None or self.is_further(state, found, {name}):
+            return found
+        self._note_detour(state, found, name)
+        return None
+
+    def _note_detour(self, state: State, found: State, name: str) -> None:
         moved = {name, *(tops(self.here[name]) if name in self.here else ())}
-        return found if found is not None and self.is_further(state, found, moved) else None
+        if not state.ending.ok and is_detour(state.failure, found.failure, moved):
+            known = self._detours.setdefault(steps_text(state.plan), {})
+            known.setdefault((name, found.failure.mark), found)
+
+    def detours(self, state: State) -> tuple[State, ...]:
+        """Return what was tried from a state and ended in another failure, one of each kind."""
+        return tuple(self._detours.get(steps_text(state.plan), {}).values())
 
     def again(self, state: State, packages: Sequence[Distribution]) -> State | None:
         """Return the state with packages written once more, where the program comes further."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.repair.failures import came_further, failure_of
+from doctor.repair.failures import came_further, failure_of, is_detour
 
 _SITE = "/env/lib/python3.11/site-packages"
 
@@ -49,3 +49,14 @@ def test_lines_of_a_package_that_moved_are_not_compared() -> None:
     assert not came_further(old, new, ("core",))
     other = failure_of(_text(("/run.py", 5), (f"{_SITE}/beta.py", 1), error="ValueError: two"))
     assert came_further(old, other, ("core",))
+
+
+def test_another_failure_in_what_moved_may_be_the_next_fault() -> None:
+    """Nobody can tell by the text; an earlier stop of the program is none."""
+    old = failure_of(_text(("/run.py", 5), (f"{_SITE}/core/a.py", 90), error="ValueError: one"))
+    again = failure_of(_text(("/run.py", 5), (f"{_SITE}/core/b.py", 3), error="core needs beta 2"))
+    back = failure_of(_text(("/run.py", 2), (f"{_SITE}/core/b.py", 3), error="core needs beta 2"))
+    assert not came_further(old, again, ("core",))
+    assert is_detour(old, again, ("core",))
+    assert not is_detour(old, back, ("core",))
+    assert not is_detour(old, old, ("core",))

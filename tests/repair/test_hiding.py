@@ -57,9 +57,7 @@ def test_the_line_of_setuptools_puts_the_paths_above_it_first(tmp_path: Path) ->
     """Without that line they come last; a line with a path alone does so anyway."""
     old = tmp_path / "old"
     old.mkdir()
-    last = (
-        "import sys; p=getattr(sys,'__egginsert',0); sys.path[p:p]=new"
-    )
+    last = "import sys; p=getattr(sys,'__egginsert',0); sys.path[p:p]=new"
     file = tmp_path / "easy-install.pth"
     file.write_text(f"import sys; sys.__plen = len(sys.path)\n{old}\n{last}\n")
     assert list(first_lines(file.read_text())) == [(str(old), last)]

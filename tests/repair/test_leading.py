@@ -117,3 +117,18 @@ def test_what_a_later_round_makes_needless_is_taken_out(tmp_path: Path) -> None:
     made.install("--no-deps", "early==1.0", "late==1.0")
     plan = _plan(made, "import early\nimport late\nprint(late.NEW)\n")
     assert _moves(plan) == [("late", "2.0")]
+
+
+def test_a_release_with_another_failure_is_gone_on_from(tmp_path: Path) -> None:
+    """The next fault lies in what moved, and names another package, which moves then."""
+    made = house(tmp_path, {"other==1.0": ()}, "other==1.0")
+    wheels = made.wheels
+    make_wheel(wheels, "core", "2.0", code="VERSION = 2\n")
+    make_wheel(wheels, "gamma", "1.0", code="VERSION = 1\n")
+    make_wheel(wheels, "gamma", "2.0", code="VERSION = 2\n")
+    make_wheel(wheels, "alpha", "1.0", code=_OLD_SIDE.format(name="alpha"))
+    newer = "import gamma\nif gamma.VERSION < 2: raise ImportError(\"alpha wants a 'gamma' 2\")\n"
+    make_wheel(wheels, "alpha", "1.5", code=newer)
+    made.install("core==2.0", "gamma==1.0", "alpha==1.0")
+    plan = _plan(made, "import alpha\n")
+    assert _moves(plan) == [("alpha", "1.5"), ("gamma", "2.0")]
