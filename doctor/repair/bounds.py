@@ -19,6 +19,7 @@ from doctor.environments.environment import interpreter_of
 from doctor.model.plans import Change, Plan
 from doctor.observe.installed.distributions import marker_environment
 from doctor.observe.targets import TargetError
+from doctor.repair.limits import departed
 from doctor.repair.lists import Bound, Lists, lists_of
 from doctor.repair.requests import Original
 
@@ -113,7 +114,9 @@ def noted(plan: Plan, bounds: Sequence[Bound]) -> Plan:
     ]
     led = any(one.leads for one in left)
     text = "; ".join(words) + (": no plan that keeps to it was proved." if led else ".")
-    return msgspec.structs.replace(plan, notes=tuple(dict.fromkeys((*plan.notes, text))))
+    known = {f"{one.name}{one.specifier}" for one in left}
+    kept = [note for note in plan.notes if not departed(note) or departed(note) - known]
+    return msgspec.structs.replace(plan, notes=tuple(dict.fromkeys((*kept, text))))
 
 
 def leaves_pins(

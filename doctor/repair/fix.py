@@ -18,6 +18,7 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
+from doctor.repair.bounds import missed, missed_words
 from doctor.repair.examination import OFFLINE, Bench, Ending
 from doctor.repair.limits import stale_metadata, within_limits
 from doctor.repair.links import by_links
@@ -71,7 +72,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     report, plan = original.report, plan_of(original.report)
     if ended is not None and ended.ok and not _errors(report):
         plan = _calm(report, ended)
-        remarks = _let_be(others, plan)
+        remarks = (*_let_be(others, plan), *_missed(original, plan))
         return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
     several = (plan, *plan.alternatives)
@@ -101,7 +102,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         plan = _unproved(plan, ProofVerdict.NOT_POSSIBLE, impossible)
     elif ended is not None:
         plan = _beside(plan, ended)
-    remarks = (*remarks, *_let_be(others, plan))
+    remarks = (*remarks, *_let_be(others, plan), *_missed(original, plan))
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
 
 
@@ -125,7 +126,11 @@ def _proved(
     repair = Repair(
         report=original.report,
         plan=attempted.plan,
-        remarks=(*told[0], *_let_be(told[1], attempted.plan)),
+        remarks=(
+            *told[0],
+            *_let_be(told[1], attempted.plan),
+            *_missed(original, attempted.plan),
+        ),
         titles={**_on_the_way(attempted, bench), **_titles(original.report, attempted)},
     )
     return Outcome(repair, original, attempted)
@@ -208,6 +213,14 @@ def _let_be(others: Sequence[Unmet], plan: Plan) -> tuple[str, ...]:
     if more := len(apart) - len(told):
         told.append(f"Let be: {more} more unmet requirements.")
     return tuple(told)
+
+
+def _missed(original: Original, plan: Plan) -> tuple[str, ...]:
+    """Return sentences about lines of the project that are not met, and that a plan lets be."""
+    here = {normalize_name(name): version for name, version in original.packages.items()}
+    moved = {normalize_name(one.name) for one in plan.changes}
+    found = [one for one in missed(original, here) if one.name not in moved]
+    return missed_words(found, here)
 
 
 def _is_watched(one: Unmet, original: Original) -> bool:

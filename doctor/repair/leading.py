@@ -30,7 +30,7 @@ from doctor.base.versions import public
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
-from doctor.repair.bounds import bounds_of, broken, leaps, leaves_pins, limits_of
+from doctor.repair.bounds import bounds_of, broken, is_met, leaps, leaves_pins, limits_of
 from doctor.repair.examination import Bench, Ending
 from doctor.repair.merging import (
     combined,
@@ -145,6 +145,7 @@ class _Search:
         held = self._bench.held
         ways: tuple[_Way, ...] = (
             self._without_moves,
+            self._by_lists,
             self._by_findings,
             self._by_settings,
             self._by_releases,
@@ -190,6 +191,22 @@ class _Search:
 
     def _without_moves(self, state: State) -> State | None:
         return without_moves(state, self._trials, self._original, self._bench)
+
+    def _by_lists(self, state: State) -> State | None:
+        """Return a state with a package that the failure speaks of in the range of the project."""
+        out = {
+            one.name
+            for one in self._bounds
+            if one.leads and not is_met(self._trials.releases[one.name], one.specifier)
+        } - moved_names(state.plan)
+        blamed = suspects(state.failure, self._here, self._environment) if out else ()
+        shelf = self._trials.shelf(state, self._within)
+        for name in [one.name for one in blamed if one.name in out - self._bench.held]:
+            near = [lines[0] for up in (True, False) if (lines := shelf.lines(name, up=up))]
+            for release in near if self._goes_on() else ():
+                if found := self._trials.with_release(state, name, release):
+                    return found
+        return None
 
     # What the findings ask for.
 

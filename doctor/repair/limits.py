@@ -32,6 +32,7 @@ from doctor.repair.links import of_index
 from doctor.repair.standing import asked_releases
 
 _MOST = 3
+_ASKS, _LEFT = "The project asks for ", ", which this plan does not keep to."
 
 
 def within_limits(plans: Sequence[Plan], facts: Facts, environment: Environment) -> list[Plan]:
@@ -78,8 +79,15 @@ def _broken(change: Change, asked: dict[str, str], ranges: dict[str, object]) ->
 
 
 def _noted(plan: Plan, why: Sequence[str]) -> Plan:
-    text = f"The project asks for {', '.join(why[:_MOST])}, which this plan does not keep to."
+    text = f"{_ASKS}{', '.join(why[:_MOST])}{_LEFT}"
     return msgspec.structs.replace(plan, notes=tuple(dict.fromkeys((*plan.notes, text))))
+
+
+def departed(note: str) -> frozenset[str]:
+    """Return what a note says that a plan leaves; nothing for a note about something else."""
+    if not (note.startswith(_ASKS) and note.endswith(_LEFT)):
+        return frozenset()
+    return frozenset(note.removeprefix(_ASKS).removesuffix(_LEFT).split(", "))
 
 
 def stale_metadata(environment: Environment, facts: Facts) -> Iterator[str]:

@@ -80,14 +80,20 @@ def confirm(
 
 
 def costed(plan: Plan, environment: Environment, host: Host) -> Plan:
-    """Return a plan with the bytes that its own steps download; unknown where nobody can tell."""
+    """Return a plan with the bytes that its own steps download, unknown where nobody can tell.
+
+    Its notes say what these steps compile.
+    """
     tasks = [commands.task(step, environment) for step in plan.steps]
-    answers = [_answer(each, host, sizes=True) for each in tasks]
+    answers = [(each, _answer(each, host, sizes=True)) for each in tasks]
     sizes = [
         one.download_bytes if isinstance(one, Resolution) else None
-        for one in answers
+        for _, one in answers
         if one is not None
     ]
+    built = [text for each, one in answers if (text := without_wheels(one, each.step, environment))]
+    told = tuple(f"{text[:1].upper()}{text[1:]}." for text in built)
+    plan = msgspec.structs.replace(plan, notes=tuple(dict.fromkeys((*plan.notes, *told))))
     total = sum(one for one in sizes if one is not None) if sizes and None not in sizes else None
     return msgspec.structs.replace(
         plan, cost=msgspec.structs.replace(plan.cost, download_bytes=total)

@@ -21,6 +21,8 @@ from doctor.repair.bounds import (
     leaps,
     leaves_pins,
     limits_of,
+    missed,
+    missed_words,
     noted,
 )
 from doctor.repair.lists import Bound
@@ -121,3 +123,23 @@ def test_a_major_release_is_a_leap_only_upwards() -> None:
     shelf = Shelf({"pandas": "2.2.3"}, {}, {}, Host())
     assert shelf.bound("pandas", up=True, leap=False) == ">2.2.3,<3"
     assert shelf.bound("pandas", up=False, leap=False) == "<2.2.3"
+
+
+def test_a_range_of_the_project_that_is_not_met_is_said(tmp_path: Path) -> None:
+    """Two lists may bound one package; each line counts."""
+    (tmp_path / "requirements.txt").write_text("-c constraints.txt\npandas>=2.1\nnumpy<2\n")
+    (tmp_path / "constraints.txt").write_text("pandas<2.2\n")
+    original = _original(tmp_path, "requirements.txt")
+    assert limits_of(bounds_of(original, _HERE))["pandas"] == "<2.2,>=2.1"
+    assert missed_words(missed(original, _HERE), _HERE) == (
+        "requirements.txt:2 asks for pandas>=2.1, and 2.0.3 is installed.",
+    )
+
+
+def test_a_line_that_a_plan_leaves_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("openai==1.50.0\n")
+    note = "The project asks for openai==1.50.0, which this plan does not keep to."
+    change = Change(name="openai", before="1.50.0", after="1.109.1")
+    bounds = bounds_of(_original(tmp_path), _HERE)
+    plan = noted(Plan(title="x", changes=(change,), notes=(note, "Another")), bounds)
+    assert [one[:22] for one in plan.notes] == ["Another", "requirements.txt:1 ask"]
