@@ -107,6 +107,8 @@ def _install(
     if not verb or verb[0] not in _INSTALLS:
         shown = verb[0] if verb else "nothing"
         return Task(step, Kind.REFUSED, f"doctor does not run {argv[0]} with {shown}")
+    if relative := next((word for word in argv if word.startswith(("./", "../"))), ""):
+        return Task(step, Kind.REFUSED, f"only you know where {relative} lies")
     if away := next((word for word in argv if _ELSEWHERE.match(word)), ""):
         return Task(step, Kind.REFUSED, f"{away} leads out of the environment")
     place = next((part for part in _places(argv) if part), "")
@@ -151,8 +153,11 @@ def _why_not_removed(words: Sequence[str], environment: Environment) -> str:
 def _why_not_renamed(words: Sequence[str], environment: Environment) -> str:
     """Return why a file is not renamed in a copy of the project; empty where it is."""
     paths = [Path(word) for word in words[1:]]
-    if words[:1] != ("-i",) or [one.suffix for one in paths] != [".py", ".py"]:
-        return "doctor renames a Python file of the project only"
+    known = [one.suffix for one in paths] in ([".py", ".py"], ["", ""])
+    compiled = paths[:1] and paths[0].suffix in (".so", ".pyd")
+    known = known or bool(compiled and paths[1:] == [Path(f"{paths[0]}.old")])
+    if words[:1] != ("-i",) or not known:
+        return "doctor renames a Python module of the project only"
     if paths[0].parent != paths[1].parent or any(".." in one.parts for one in paths):
         return "it moves a file elsewhere"
     if not all(one.is_absolute() for one in paths) or is_inside(str(paths[0]), environment):

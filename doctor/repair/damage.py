@@ -33,10 +33,14 @@ _TAG = re.compile(r"^Tag:[ \t]{0,20}([\w.]{1,200}-[\w.]{1,200}-[\w.]{1,300})[ \t
 
 
 class Damage(NamedTuple):
-    """A package that is not as it was made, or not made for this interpreter; `why` says how."""
+    """A package that is not as it was made, or not made for this interpreter; `why` says how.
+
+    `shared`: another package lists the file as well, and may have to go first.
+    """
 
     package: Distribution
     why: str
+    shared: bool = False
 
 
 def misfits(here: Iterable[Distribution], environment: Environment) -> tuple[Damage, ...]:
@@ -97,8 +101,16 @@ def damaged(
     found = dict(unfit) if any(one.name in unfit for one in spoken) else {}
     for one in spoken:
         if one.name not in found and (why := changed(one)):
-            found[one.name] = Damage(one, why)
+            shared = any(_lists(other, why) for other in mine.values() if other is not one)
+            found[one.name] = Damage(one, why, shared)
     return tuple(found[name] for name in sorted(found))
+
+
+def _lists(one: Distribution, why: str) -> bool:
+    """Say whether a package lists the file that a sentence begins with."""
+    with suppress(UnreadableFile):
+        return any(why.startswith(f"{path} is ") for path, _, _ in rows(record_of(one)))
+    return False
 
 
 def _is_of_index(one: Distribution) -> bool:

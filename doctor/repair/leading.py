@@ -52,7 +52,7 @@ from doctor.repair.settings import without_settings
 from doctor.repair.standing import is_later
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
-from doctor.repair.unmoved import without_moves
+from doctor.repair.unmoved import by_reinstalling, without_moves
 
 _FAULTS, _RESTARTS = 8, 3
 _DETOURS, _STRETCH = 3, 3
@@ -147,6 +147,7 @@ class _Search:
             self._without_moves,
             self._by_lists,
             self._by_findings,
+            self._by_shared_files,
             self._by_settings,
             self._by_releases,
         )
@@ -191,6 +192,9 @@ class _Search:
 
     def _without_moves(self, state: State) -> State | None:
         return without_moves(state, self._trials, self._original, self._bench)
+
+    def _by_shared_files(self, state: State) -> State | None:
+        return by_reinstalling(state, self._trials, self._original, shared=True)
 
     def _by_lists(self, state: State) -> State | None:
         """Return a state with a package that the failure speaks of in the range of the project."""

@@ -207,6 +207,11 @@ def _is_sweep(step: Step) -> bool:
 
 def _add(steps: list[Step], step: Step) -> None:
     wanted = install_of(step)
+    if uninstalled(step):
+        # It takes files along that a package shares with it, and that is written again.
+        again = (number for number, known in enumerate(steps) if _rewrites(known))
+        steps.insert(next(again, len(steps)), step)
+        return
     for number, known in enumerate(steps) if wanted else ():
         here = install_of(known)
         if here is not None and wanted is not None and _alike(here, wanted, known, step):
@@ -214,6 +219,11 @@ def _add(steps: list[Step], step: Step) -> None:
             steps[number] = with_requirements(known, head, _joined(here, wanted))
             return
     steps.append(step)
+
+
+def _rewrites(step: Step) -> bool:
+    install = install_of(step)
+    return install is not None and any("reinstall" in word for word in install.head)
 
 
 def _alike(one: Install, other: Install, first: Step, second: Step) -> bool:
@@ -243,9 +253,12 @@ def _again(head: Sequence[str]) -> tuple[str, ...]:
 
 
 def _joined(one: Install, other: Install) -> tuple[str, ...]:
-    named = {name for text in other.requirements if (name := _name(text))}
+    first = {name for text in one.requirements if (name := _name(text))}
+    # A name alone is content with every release.
+    added = [text for text in other.requirements if normalize_name(text) not in first]
+    named = {name for text in added if (name := _name(text))}
     kept = [text for text in one.requirements if _name(text) not in named]
-    return (*kept, *other.requirements)
+    return (*kept, *added)
 
 
 def with_requirements(step: Step, head: Sequence[str], requirements: Sequence[str]) -> Step:

@@ -1,7 +1,8 @@
 """Find files of the program's folder that hide a module of the standard library or of a package.
 
 Python puts the folder of a program first on its path, so that every import of that name takes the
-file: https://docs.python.org/3/library/sys.html#sys.path
+file: https://docs.python.org/3/library/sys.html#sys.path. A folder with an `__init__.py` does the
+same, and a compiled module comes before the source that lies beside it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from doctor.timelines.standard_library import standard_module
 _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|^<frozen ")
 _SAFE = re.compile(r"[\w./ +@=-]{1,300}")
 _MOST_FILES, _BYTES, _NAMED = 300, 1 << 18, 5
+_COMPILED = (".so", ".pyd")
 
 
 class Shadow(NamedTuple):
@@ -40,13 +42,16 @@ class Shadow(NamedTuple):
     @property
     def target(self) -> Path:
         """Return the new path of the file."""
-        return self.file.with_name(f"{self.module}_own.py")
+        if self.file.suffix in _COMPILED:
+            return self.file.with_name(f"{self.file.name}.old")
+        return self.file.with_name(f"{self.module}_own{self.file.suffix}")
 
     @property
     def step(self) -> Step:
         """Return the step that gives the file another name; `-i` asks before it overwrites."""
         argv = ("mv", "-i", str(self.file), str(self.target))
-        title = f"Rename {self.file.name}, a file of your own"
+        what = "folder" if self.file.is_dir() else "file"
+        title = f"Rename {self.file.name}, a {what} of your own"
         return Step(title=title, command=Command(argv=argv))
 
     @property
@@ -80,15 +85,27 @@ def shadows(
     if is_inside(str(place / "x"), environment) and _LIBRARY.search(f"{place}/"):
         return
     with suppress(OSError):
-        for file in sorted(place.glob("*.py"))[:_MOST_FILES]:
-            name = file.stem
+        for file in sorted(place.iterdir())[:_MOST_FILES]:
+            name = file.name.partition(".")[0]
             owner = "an installed package" if name in modules else ""
             owner = "the standard library" if standard_module(name) else owner
-            if not owner or not _SAFE.fullmatch(str(file)) or not file.is_file():
+            if not owner and file.suffix in _COMPILED and file.with_name(f"{name}.py").is_file():
+                owner = f"{name}.py beside it"
+            if not owner or not _SAFE.fullmatch(str(file)) or not _is_module(file):
                 continue
             shadow = Shadow(file, name, owner)
             if not shadow.target.exists() and _is_spoken_of(shadow, failure):
                 yield shadow
+
+
+def _is_module(file: Path) -> bool:
+    """Say whether Python imports a file or folder, and it is not the project itself."""
+    if not file.is_dir():
+        return file.suffix in (".py", *_COMPILED) and file.is_file()
+    own = re.compile(rf"\bname[ \t]*=[ \t]*[\"']?{re.escape(file.name)}\b", re.IGNORECASE)
+    made = (file.with_name(name) for name in ("pyproject.toml", "setup.cfg", "setup.py"))
+    texts = ((read_regular(path, _BYTES) or b"").decode("utf-8", "replace") for path in made)
+    return (file / "__init__.py").is_file() and not any(map(own.search, texts))
 
 
 def _is_spoken_of(shadow: Shadow, failure: Failure) -> bool:
@@ -100,6 +117,5 @@ def _is_spoken_of(shadow: Shadow, failure: Failure) -> bool:
     if said.search(failure.chain) or said.search(failure.error):
         return True
     paths = [frame.path for frame in failure.every]
-    return any(
-        path == str(shadow.file) and _LIBRARY.search(before) for before, path in pairwise(paths)
-    )
+    inner = (str(shadow.file), str(shadow.file / "__init__.py"))
+    return any(path in inner and _LIBRARY.search(before) for before, path in pairwise(paths))

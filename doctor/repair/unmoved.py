@@ -26,20 +26,25 @@ _HIDDEN = "failure/module-hidden"
 def without_moves(state: State, trials: Trials, original: Original, bench: Bench) -> State | None:
     """Return a state in which the program comes further and no package moved; None without any."""
     return (
-        _by_reinstalling(state, trials, original)
+        by_reinstalling(state, trials, original)
         or _by_renaming(state, trials, original, bench)
         or _by_intruders(state, trials, original)
     )
 
 
-def _by_reinstalling(state: State, trials: Trials, original: Original) -> State | None:
-    """Return the state with the installed releases of damaged packages: nothing moves."""
+def by_reinstalling(
+    state: State, trials: Trials, original: Original, *, shared: bool = False
+) -> State | None:
+    """Return the state with the installed releases of damaged packages: nothing moves.
+
+    Where a package `shared` a file with another one, a finding may know more: that comes last.
+    """
     blamed = [one.name for one in suspects(state.failure, trials.here, original.environment)]
     moved = moved_names(state.plan)
     broken = [
         one
         for one in damaged(blamed, trials.here, original.environment)
-        if one.package.name not in moved
+        if one.package.name not in moved and one.shared is shared
     ]
     if not broken:
         return None

@@ -98,6 +98,34 @@ def test_a_file_that_hides_a_module_is_named(
         assert commands.task(one.step, around).kind is Kind.RENAME
 
 
+@pytest.mark.parametrize(
+    ("hiding", "text", "found"),
+    [
+        ("named/__init__.py", "ImportError: cannot import name 'f' from 'named' (/x)", "named"),
+        ("named/data.txt", "ImportError: cannot import name 'f' from 'named' (/x)", ""),
+        ("fast.abi3.so", "ImportError: {folder}/fast.abi3.so: undefined symbol: x", "fast.abi3.so"),
+        ("fast.abi3.so", "ImportError: /other/fast.abi3.so: undefined symbol: x", ""),
+    ],
+)
+def test_a_folder_or_a_compiled_module_hides_as_well(
+    site: Path, tmp_path: Path, hiding: str, text: str, found: str
+) -> None:
+    """A compiled module that no longer fits comes before its own source."""
+    place = tmp_path / hiding
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("X = 1\n")
+    (tmp_path / "fast.py").write_text("X = 1\n")
+    text = text.format(folder=tmp_path)
+    trace = f'Traceback (most recent call last):\n  File "{tmp_path}/program.py", line 1\n{text}'
+    around = _around(site)
+    every = [*shadows(failure_of(trace), {"named"}, around, tmp_path)]
+    assert [one.file.name for one in every] == ([found] if found else [])
+    assert all(commands.task(one.step, around).kind is Kind.RENAME for one in every)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "named"\n')
+    every = [*shadows(failure_of(trace), {"named"}, around, tmp_path)]
+    assert "named" not in [one.file.name for one in every]
+
+
 def test_a_rename_stays_in_its_folder(site: Path) -> None:
     for words in (
         ("-i", "/p/a.py", "/q/b.py"),

@@ -89,3 +89,21 @@ def test_a_plan_put_together_says_what_it_installs() -> None:
     )
     made = Plan(title="", steps=made.steps, changes=changes)
     assert titled(made).title == "Install numpy 2.0 and torch 2.14.1"
+
+
+def test_a_twin_goes_before_anything_is_written_again() -> None:
+    """The removal would take the files along that the reinstallation wrote."""
+    head = "uv pip install --python P --no-deps --reinstall-package"
+    first = _plan(f"{head} pyjwt pyjwt==2.9.0")
+    second = _plan("uv pip uninstall --python P serial", f"{head} pyserial pyserial==3.5")
+    lines = _lines(combined(first, second))
+    assert lines == [
+        "uv pip uninstall --python P serial",
+        f"{head} pyjwt --reinstall-package pyserial pyjwt==2.9.0 pyserial==3.5",
+    ]
+
+
+def test_a_name_alone_does_not_take_a_release_away() -> None:
+    first = _plan("uv pip install --python P requests==2.31.0")
+    both = combined(first, _plan("uv pip install --python P requests click"))
+    assert _lines(both) == ["uv pip install --python P requests==2.31.0 click"]
