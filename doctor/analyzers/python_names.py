@@ -270,8 +270,14 @@ def _stranger(
         recipes = (_upgrade_for_cuda(case),)
     elif caller and NAME.fullmatch(distribution) and distribution != "torch":
         asking = names.distribution_of(caller.name) or caller.name
+        # Without a path the name may be a module inside of the caller, and another's on PyPI.
+        known = bool(path or names.distribution_of(package))
         recipes = (
-            _upgrade(f"Update {package}, where {caller.name} is the newer one", distribution),
+            *(
+                (_upgrade(f"Update {package}, where {caller.name} is the newer one", distribution),)
+                if known
+                else ()
+            ),
             *(
                 (_upgrade(f"Update {caller.name}, where it is the older one", asking),)
                 if NAME.fullmatch(asking) and asking != "torch"

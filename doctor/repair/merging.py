@@ -55,6 +55,12 @@ def install_of(step: Step) -> Install | None:
     return Install(tuple(head), tuple(requirements))
 
 
+def editables(step: Step) -> tuple[str, ...]:
+    """Return the folders from which a step installs editables."""
+    install = install_of(step)
+    return install.requirements if install is not None and "-e" in install.head else ()
+
+
 def uninstalled(step: Step) -> tuple[str, ...]:
     """Return the packages that a step of pip or uv uninstalls."""
     argv = step.command.argv if step.command is not None else ()
@@ -167,6 +173,7 @@ def titled(plan: Plan) -> Plan:
         words = [f"{name}{specifier}" for name, specifier in list(named.items())[:_SHOWN]]
     more = len(moves) - len(words) if plan.changes else len(named) - len(words)
     words += [f"{more} more"] if more else []
+    words += [PurePath(one).name for step in plan.steps for one in editables(step)]
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
     changed = [name for step in plan.steps for name in variables(step) or {}]
     changed += [PurePath(step.edit.file).name for step in plan.steps if step.edit is not None]
@@ -318,4 +325,8 @@ def _may_idle(step: Step) -> bool:
     """Say whether a step that moves no package changes nothing at all."""
     install = install_of(step)
     forced = ("--reinstall", "--force-reinstall", "--reinstall-package")
-    return install is not None and not any(word.startswith(forced) for word in install.head)
+    return (
+        install is not None
+        and not editables(step)
+        and not any(word.startswith(forced) for word in install.head)
+    )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from packaging.version import Version
 
+from doctor.base.requirements import normalize_name
 from doctor.base.versions import parse, public
 from doctor.environments.environment import Environment
 from doctor.model.facts import Facts, value_of
@@ -61,8 +62,16 @@ def is_same_release(release: str, other: str) -> bool:
 
 
 def asked_by_project(facts: Facts, here: Mapping[str, str]) -> dict[str, str]:
-    """Return the releases that the project asks for, of packages in another one or in none."""
-    return {name: one for name, one in asked_releases(facts).items() if here.get(name) != one}
+    """Return the releases that the project asks for, of packages in another one or in none.
+
+    Of a package that an interrupted installer set aside, it is the release that was there.
+    """
+    listed = value_of(facts, "python.interrupted")
+    gone = [str(one).partition("==") for one in listed] if isinstance(listed, list | tuple) else []
+    aside = {normalize_name(name): one for name, _, one in gone if one}
+    aside = {name: one for name, one in aside.items() if name not in here}
+    asked = {name: one for name, one in asked_releases(facts).items() if here.get(name) != one}
+    return aside | asked
 
 
 def asked_releases(facts: Facts) -> dict[str, str]:

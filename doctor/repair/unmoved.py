@@ -13,6 +13,7 @@ from doctor.repair.damage import damaged
 from doctor.repair.examination import Bench
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import combined, moved_names
+from doctor.repair.moved import moved_editables
 from doctor.repair.plan_reading import set_by
 from doctor.repair.reading import tops
 from doctor.repair.requests import Original
@@ -28,6 +29,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
     return (
         by_reinstalling(state, trials, original)
         or _by_renaming(state, trials, original, bench)
+        or _by_new_places(state, trials, original)
         or _by_intruders(state, trials, original)
     )
 
@@ -72,6 +74,19 @@ def _by_renaming(state: State, trials: Trials, original: Original, bench: Bench)
                 notes=(*found.plan.notes, shadow.note),
                 solves=(*found.plan.solves, _HIDDEN),
             )
+            return found._replace(plan=plan, again=True)
+    return None
+
+
+def _by_new_places(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state with an editable install from where its sources lie today."""
+    roots = (original.request.check.observe.project.absolute(), original.host.cwd.parent)
+    facts = original.report.observation.facts
+    for name, steps, note in moved_editables(state.failure, trials.here, facts, roots):
+        plan = combined(state.plan, Plan(title="", steps=steps))
+        found = trials.ends(plan, f"with {name} from where it lies")
+        if found is not None and trials.is_further(state, found, ()):
+            plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
             return found._replace(plan=plan, again=True)
     return None
 

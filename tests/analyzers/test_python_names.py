@@ -337,3 +337,16 @@ def test_an_attribute_that_came_later_counts_where_a_base_is_not_known() -> None
     found = told("python_names", f"transformers\n{text}")
     assert "mlp_only_layers came with 4.41" in found.detection.title
     assert not explained("python_names", text.replace("mlp_only_layers", "of_nobody"))
+
+
+def test_a_module_inside_of_a_package_is_no_package_of_that_name() -> None:
+    """PyPI has somebody else's `lib`."""
+    lib = """
+Traceback (most recent call last):
+  File "/home/ada/prog/d.py", line 1, in <module>
+    import OpenSSL
+  File "/venv/lib/python3.11/site-packages/OpenSSL/crypto.py", line 1556, in X509StoreFlags
+    NOTIFY_POLICY = _lib.X509_V_FLAG_NOTIFY_POLICY
+AttributeError: module 'lib' has no attribute 'X509_V_FLAG_NOTIFY_POLICY'
+"""
+    assert installs(told("python_names", lib)) == [("pyopenssl",)]
