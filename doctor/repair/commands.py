@@ -153,6 +153,8 @@ def _why_not_removed(words: Sequence[str], environment: Environment) -> str:
 def _why_not_renamed(words: Sequence[str], environment: Environment) -> str:
     """Return why a file is not renamed in a copy of the project; empty where it is."""
     paths = [Path(word) for word in words[1:]]
+    if words[:1] == ("-i",) and _sets_aside(paths) and _lies_in_packages(paths[0], environment):
+        return ""
     known = [one.suffix for one in paths] in ([".py", ".py"], ["", ""])
     compiled = paths[:1] and paths[0].suffix in (".so", ".pyd")
     known = known or bool(compiled and paths[1:] == [Path(f"{paths[0]}.old")])
@@ -163,6 +165,12 @@ def _why_not_renamed(words: Sequence[str], environment: Environment) -> str:
     if not all(one.is_absolute() for one in paths) or is_inside(str(paths[0]), environment):
         return "it names no file of the project"
     return ""
+
+
+def _sets_aside(paths: Sequence[Path]) -> bool:
+    """Say whether an `__init__.py` gets a name beside its own."""
+    named = len(paths) == 2 and paths[0].name == "__init__.py" and ".." not in paths[0].parts
+    return named and paths[1] == Path(f"{paths[0]}.old")
 
 
 _OF_FILES = {"rm": (Kind.REMOVE, _why_not_removed), "mv": (Kind.RENAME, _why_not_renamed)}

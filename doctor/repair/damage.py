@@ -108,9 +108,14 @@ def damaged(
 
 def _lists(one: Distribution, why: str) -> bool:
     """Say whether a package lists the file that a sentence begins with."""
+    return any(why.startswith(f"{path} is ") for path in listed(one))
+
+
+def listed(one: Distribution) -> frozenset[str]:
+    """Return the paths that a RECORD lists; none where it cannot be read."""
     with suppress(UnreadableFile):
-        return any(why.startswith(f"{path} is ") for path, _, _ in rows(record_of(one)))
-    return False
+        return frozenset(path for path, _, _ in rows(record_of(one)))
+    return frozenset()
 
 
 def _is_of_index(one: Distribution) -> bool:

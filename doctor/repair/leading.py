@@ -52,7 +52,7 @@ from doctor.repair.settings import without_settings
 from doctor.repair.standing import is_later
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
-from doctor.repair.unmoved import by_reinstalling, without_moves
+from doctor.repair.unmoved import by_namespaces, by_reinstalling, without_moves
 
 _FAULTS, _RESTARTS = 8, 3
 _DETOURS, _STRETCH = 3, 3
@@ -150,6 +150,7 @@ class _Search:
             self._by_shared_files,
             self._by_settings,
             self._by_releases,
+            self._by_owned_files,
         )
         beyond: tuple[_Way, ...] = (self._by_findings, self._by_releases) if self._limits else ()
         # What leaves the lists of the project is tried where nothing else helps.
@@ -195,6 +196,9 @@ class _Search:
 
     def _by_shared_files(self, state: State) -> State | None:
         return by_reinstalling(state, self._trials, self._original, shared=True)
+
+    def _by_owned_files(self, state: State) -> State | None:
+        return by_namespaces(state, self._trials, self._original, owned=True)
 
     def _by_lists(self, state: State) -> State | None:
         """Return a state with a package that the failure speaks of in the range of the project."""

@@ -1,13 +1,15 @@
 """Find variables of the shell that a failing program's packages read, and write how to unset one.
 
-Those that the failure names come first, then those that begin as the names of the packages in the
-traceback do. Where files are kept, who the user is, and what keeps off the network stays as it is.
+Those that the failure names come first, by their name or by their value, then those that begin as
+the names of the packages in the traceback do. Where files are kept, who the user is, and what keeps
+off the network stays as it is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from doctor.model.fixes import Command, Step
 from doctor.repair.failures import Failure
@@ -32,7 +34,12 @@ _FURTHER = {
 - https://docs.pytorch.org/docs/stable/torch_environment_variables.html
 - https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables
 """
-_MOST = 6
+_OF_THE_SHELL = re.compile(
+    r"(?:PATH|PWD|OLDPWD|HOME|SHELL|TERM|LANG|USER|LOGNAME|HOSTNAME|TMPDIR|_|VIRTUAL_ENV"
+    r"|LC_\w+|\w*PROXY|\w*TOKEN\w*|\w*KEY\w*|\w*SECRET\w*|\w*PASSW\w*|(?:LD|DYLD|PYTHON|CONDA)\w*)",
+    re.IGNORECASE,
+)
+_MOST, _SHORT = 6, 5
 
 
 def without_settings(
@@ -45,7 +52,18 @@ def without_settings(
         begins.add("CUDA_VISIBLE_DEVICES")
     named = [name for name in _NAME.findall(failure.chain) if _READ.match(name)]
     own = sorted(name for name in env if name.startswith(tuple(begins)))
-    for name in [one for one in dict.fromkeys((*named, *own)) if env.get(one)][:_MOST]:
-        if not _KEPT.search(name):
-            title = f"Where the shell, the job or the image sets {name}, leave it out"
-            yield name, (Step(title=title, command=Command(argv=("unset", name))),)
+    told = [name for name in sorted(env) if _says(failure, name, env[name])]
+    kept = [one for one in (*named, *own) if not _KEPT.search(one)]
+    for name in [one for one in dict.fromkeys((*kept, *told)) if env.get(one)][:_MOST]:
+        title = f"Where the shell, the job or the image sets {name}, leave it out"
+        yield name, (Step(title=title, command=Command(argv=("unset", name))),)
+
+
+def _says(failure: Failure, name: str, value: str) -> bool:
+    """Say whether a failure speaks of the value of a variable: a word, or a path that is gone."""
+    if len(value) < _SHORT or _OF_THE_SHELL.fullmatch(name):
+        return False
+    if ("/" in value or "\\" in value) and Path(value).exists():
+        return False  # a folder of the program or of a cache
+    word = rf"(?<![\w./-]){re.escape(value)}(?![\w./-])"
+    return re.search(word, failure.error) is not None

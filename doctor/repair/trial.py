@@ -95,7 +95,7 @@ def with_project(
     inner = copy.scratch.folder / "project" / project.name
     copy_project(project, inner)
     places = Places((*there.pairs, (str(project), str(inner))))
-    if any(one.kind is Kind.RENAME for one in tasks):
+    if any(one.kind is Kind.RENAME and _of_project(one, original) for one in tasks):
         cwd = Path(places.there(str(original.host.cwd)))
         copy = replace(copy, host=Host(env=copy.host.env, cwd=cwd))
     return copy, places, inner
@@ -104,7 +104,9 @@ def with_project(
 def _of_project(task: Task, original: Original) -> bool:
     """Say whether a step changes the files of a project."""
     edit = task.step.edit
-    inside = edit is not None and commands.is_inside(edit.file, original.environment)
+    argv = task.step.command.argv if task.step.command is not None else ()
+    file = edit.file if edit is not None else argv[-1] if task.kind is Kind.RENAME else ""
+    inside = bool(file) and commands.is_inside(file, original.environment)
     # A build writes into the sources.
     sources = original.request.check.observe.project.absolute()
     built = any(Path(word).is_relative_to(sources) for word in editables(task.step))
@@ -131,7 +133,9 @@ class Runner:
             return ""  # it is what the other steps are carried out in
         if each.kind is Kind.RENAME and each.step.command is not None:
             source, target = map(self._places.there, each.step.command.argv[-2:])
-            return renamed(Path(source), Path(target), self._project)
+            inside = commands.is_inside(each.step.command.argv[-1], self._original.environment)
+            root = self._copy.environment.root if inside else self._project
+            return renamed(Path(source), Path(target), root)
         if each.kind is Kind.EDIT and each.step.edit is not None:
             edit = each.step.edit
             there = msgspec.structs.replace(edit, file=self._places.there(edit.file))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from doctor.model.plans import Plan
-from doctor.repair.damage import damaged
+from doctor.repair.damage import damaged, listed
 from doctor.repair.examination import Bench
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import combined, moved_names
@@ -19,6 +19,7 @@ from doctor.repair.reading import tops
 from doctor.repair.requests import Original
 from doctor.repair.shadows import shadows
 from doctor.repair.states import State, Trials
+from doctor.repair.strays import strays
 from doctor.repair.suspects import suspects
 
 _HIDDEN = "failure/module-hidden"
@@ -31,6 +32,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
         or _by_renaming(state, trials, original, bench)
         or _by_new_places(state, trials, original)
         or _by_intruders(state, trials, original)
+        or by_namespaces(state, trials, original)
     )
 
 
@@ -85,6 +87,26 @@ def _by_new_places(state: State, trials: Trials, original: Original) -> State | 
     for name, steps, note in moved_editables(state.failure, trials.here, facts, roots):
         plan = combined(state.plan, Plan(title="", steps=steps))
         found = trials.ends(plan, f"with {name} from where it lies")
+        if found is not None and trials.is_further(state, found, ()):
+            plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
+            return found._replace(plan=plan, again=True)
+    return None
+
+
+def by_namespaces(
+    state: State, trials: Trials, original: Original, *, owned: bool = False
+) -> State | None:
+    """Return the state with another name for a file that ends a namespace of several packages.
+
+    Where a package `owned` that file, another release of it may do without, and comes first.
+    """
+    project = original.request.check.observe.project.absolute()
+    for file, step, note in strays(state.failure, original.environment, (project,)):
+        path = f"{file.parent.name}/{file.name}"
+        if any(path in listed(one) for one in trials.here.values()) is not owned:
+            continue
+        plan = combined(state.plan, Plan(title="", steps=(step,)))
+        found = trials.ends(plan, f"with {path} renamed")
         if found is not None and trials.is_further(state, found, ()):
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
             return found._replace(plan=plan, again=True)

@@ -99,5 +99,12 @@ def test_one_variable_that_the_failing_packages_read_goes_at_a_time() -> None:
     assert failure.error == "AssertionError"
     assert [name for name, _ in without_settings(failure, env)] == ["JAX_PLATFORMS", "XLA_FLAGS"]
     abort = failure_of("F0000 parse_flags.cc:226] Unknown flag in XLA_FLAGS: --old, HF_TOKEN\n")
+    values = {"APP_BACKEND": "Qt5Agg", "APP_TOKEN": "Qt5Agg", "CA_BUNDLE": "/gone/ca.pem"}
+    for text, found in (
+        ("ValueError: 'Qt5Agg' is not a valid value for backend", ["APP_BACKEND"]),
+        ("OSError: invalid path: /gone/ca.pem", ["CA_BUNDLE"]),
+        ("OSError: invalid path: /gone/ca.pem.old", []),
+    ):
+        assert [name for name, _ in without_settings(failure_of(text), values)] == found
     ((name, (step,)),) = without_settings(abort, env)
     assert (name, variables(step)) == ("XLA_FLAGS", {"XLA_FLAGS": None})
