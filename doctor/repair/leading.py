@@ -263,7 +263,9 @@ class _Search:
         for name in names if len(new) > 1 else ():
             plan = without(found.plan, name)
             fewer = self._trials.ends(plan, f"without {name}") if plan.steps else None
-            if fewer is not None and is_as_far(fewer, found):
+            # What another package takes along stays as short as it was.
+            moves = self._trials.still_moves(plan, name)
+            if fewer is not None and not moves and is_as_far(fewer, found):
                 found = fewer
         for name in names:
             release = release_of(found, name)

@@ -37,7 +37,8 @@ def pruned(
         if group and plan.steps:
             runs += 1
             fewer = trials.ends(plan, f"without {enumerate_words(_words(group)[:_NAMED])}")
-            if fewer is not None and fewer.ending.ok:
+            along = any(trials.still_moves(plan, one) for one in group if isinstance(one, str))
+            if fewer is not None and fewer.ending.ok and not along:
                 state = fewer
                 continue
         if len(group) > 1:

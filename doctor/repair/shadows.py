@@ -65,9 +65,13 @@ class Shadow(NamedTuple):
             and pattern.search((read_regular(path, _BYTES) or b"").decode("utf-8", "replace"))
         ]
         more = ""
-        if users:
+        if self.file.suffix in _COMPILED:
+            more = " It does not suit what is installed; build it again where you need it."
+        elif users:
             named = ", ".join(users[:_NAMED])
             more = f" Where {named} means that file, import {self.target.stem} there."
+        if self.file.suffix in _COMPILED:
+            return f"{self.words}.{more}"
         return f"{self.words}, since Python looks in the program's folder first.{more}"
 
 

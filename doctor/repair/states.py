@@ -10,6 +10,7 @@ import msgspec
 
 from doctor.base.requirements import normalize_name
 from doctor.base.text import enumerate_words
+from doctor.environments.installer import installed as releases_of
 from doctor.environments.layout import CloneError
 from doctor.fixes import installer
 from doctor.host import Host
@@ -70,6 +71,7 @@ class Trials:
         self.releases = {name: one.version for name, one in self.here.items()}
         self._requests = requests_of(self.here, original.environment)
         self._ended: dict[str, Ending | None] = {}
+        self._after: dict[str, Mapping[str, str]] = {}
         self._detours: dict[str, dict[tuple[str, tuple[str, str]], State]] = {}
 
     def with_release(self, state: State, name: str, release: str) -> State | None:
@@ -167,9 +169,15 @@ class Trials:
                 for number, each in enumerate(tasks, 1):
                     if runner.carry_out(each, f"step {number} of {len(tasks)}"):
                         return None
+                self._after[steps_text(plan)] = releases_of(copy.environment)
                 return run_program(original, copy, places, runner.env, progress)
         except (CloneError, ProjectError):
             return None
+
+    def still_moves(self, plan: Plan, name: str) -> bool:
+        """Say whether a package moves with a plan that was tried, though it names no release."""
+        after = self._after.get(steps_text(plan))
+        return after is not None and after.get(name) != self.releases.get(name)
 
     def with_ended(self, found: State, before: State) -> Plan:
         """Return a plan that also ends what is found in the output of the program before it."""

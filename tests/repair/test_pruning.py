@@ -16,8 +16,11 @@ _INSTALL = Step(command=Command(argv=("uv", "pip", "install", "idna==3.10", "cli
 class _NeedsIdna(Trials):
     """The program ends well wherever idna 3.10 is installed."""
 
-    def __init__(self) -> None:
-        pass
+    def __init__(self, along: str = "") -> None:
+        self._along = along
+
+    def still_moves(self, plan: Plan, name: str) -> bool:
+        return name == self._along
 
     def ends(self, plan: Plan, why: str) -> State | None:
         words = [word for step in plan.steps if step.command for word in step.command.argv]
@@ -31,3 +34,10 @@ def test_variables_and_packages_that_the_program_does_without_leave_the_plan() -
     assert step.command is not None
     assert step.command.argv[-1] == "idna==3.10"
     assert "click==8.1.8" not in step.command.argv
+
+
+def test_what_comes_along_anyway_keeps_its_release() -> None:
+    """Without a release the installer takes the newest, which is farther."""
+    plan = Plan(title="", steps=(_INSTALL,))
+    state = State(plan, Ending(code=0, text=""))
+    assert pruned(state, _NeedsIdna("click"), set(), lambda: True).plan == plan
