@@ -54,13 +54,13 @@ def project_lists(original: Original) -> Lists:
     return lists_of(folders, original.host.env, markers)
 
 
-def missed(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
+def unmet_bounds(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
     """Return what the leading lists ask for and the installed releases do not meet."""
     every = bounds_of(original, here)
     return tuple(one for one in every if one.leads and not is_met(here[one.name], one.specifier))
 
 
-def missed_words(bounds: Sequence[Bound], here: Mapping[str, str]) -> tuple[str, ...]:
+def unmet_words(bounds: Sequence[Bound], here: Mapping[str, str]) -> tuple[str, ...]:
     """Return a sentence about each bound that the installed release is not in."""
     told = [
         f"{one.source} asks for {one.name}{one.specifier}, and {here[one.name]} is installed."

@@ -18,7 +18,7 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
-from doctor.repair.bounds import missed, missed_words
+from doctor.repair.bounds import unmet_bounds, unmet_words
 from doctor.repair.examination import OFFLINE, Bench, Ending
 from doctor.repair.limits import stale_metadata, within_limits
 from doctor.repair.links import by_links
@@ -219,8 +219,8 @@ def _missed(original: Original, plan: Plan) -> tuple[str, ...]:
     """Return sentences about lines of the project that are not met, and that a plan lets be."""
     here = {normalize_name(name): version for name, version in original.packages.items()}
     moved = {normalize_name(one.name) for one in plan.changes}
-    found = [one for one in missed(original, here) if one.name not in moved]
-    return missed_words(found, here)
+    found = [one for one in unmet_bounds(original, here) if one.name not in moved]
+    return unmet_words(found, here)
 
 
 def _is_watched(one: Unmet, original: Original) -> bool:

@@ -21,9 +21,9 @@ from doctor.repair.bounds import (
     leaps,
     leaves_pins,
     limits_of,
-    missed,
-    missed_words,
     noted,
+    unmet_bounds,
+    unmet_words,
 )
 from doctor.repair.lists import Bound
 from doctor.repair.real import of_original, of_plan
@@ -131,7 +131,7 @@ def test_a_range_of_the_project_that_is_not_met_is_said(tmp_path: Path) -> None:
     (tmp_path / "constraints.txt").write_text("pandas<2.2\n")
     original = _original(tmp_path, "requirements.txt")
     assert limits_of(bounds_of(original, _HERE))["pandas"] == "<2.2,>=2.1"
-    assert missed_words(missed(original, _HERE), _HERE) == (
+    assert unmet_words(unmet_bounds(original, _HERE), _HERE) == (
         "requirements.txt:2 asks for pandas>=2.1, and 2.0.3 is installed.",
     )
 
