@@ -141,6 +141,13 @@ class Bench:
             self._imports |= {one.module: one for one in tried}
         return self._imports
 
+    def named(self) -> frozenset[str]:
+        """Return the packages that the program's output named before any change."""
+        ended = self.program()
+        text = ended.text if ended is not None and not ended.ok else ""
+        found = packages_in(text, self._original.environment) if text else ()
+        return frozenset(one.name for one in found)
+
     def program(self) -> Ending | None:
         """Return how the user's program ends before any change; None where there is none."""
         if self._program is None and self._original.request.program:
@@ -214,6 +221,7 @@ class Examination:
         self._original, self._copy, self._places = original, copy, places
         self._project = project
         self._env, self._bench, self._progress = env, bench, progress
+        self._moved = set[str]()
         self._wrong: list[str] = []
         self._remarks: list[str] = []
         self._problems: tuple[str, ...] = ()
@@ -221,6 +229,7 @@ class Examination:
 
     def of(self, plan: Plan, changes: Sequence[Change]) -> Trial:
         """Return what is wrong and what is left after a plan."""
+        self._moved = {normalize_name(one.name) for one in changes}
         program = self._ran()
         self._compare_problems()
         report = self._checked(program, canaries=False)
@@ -332,12 +341,15 @@ class Examination:
             host=Host(env={**host.env, "DOCTOR_CACHE_DIR": ""}, cwd=host.cwd),
         )
         text = "" if program is None or program.ok else program.text
-        known, watched = set(self._original.problems), self._original.watched
-        named = {one.name for one in packages_in(text, self._copy.environment)} if text else set()
+        known, counted = set(self._original.problems), set(self._original.watched)
+        if program is not None and program.ok:  # it needs no more than what it passed through
+            counted = self._moved | self._bench.named()
+        elif text:
+            counted |= {one.name for one in packages_in(text, self._copy.environment)}
         self._asked_for = tuple(
             one
             for one in unmet(self._problems)
-            if one.text not in known or (watched | named) & {one.package, one.wanted}
+            if self._places.back(one.text) not in known or counted & {one.package, one.wanted}
         )
         if not text and not self._asked_for:
             return report

@@ -128,7 +128,7 @@ def _proved(
         plan=attempted.plan,
         remarks=(
             *told[0],
-            *_let_be(told[1], attempted.plan),
+            *_let_be(_still_unmet(original, attempted, told[1]), attempted.plan),
             *_missed(original, attempted.plan),
         ),
         titles={**_on_the_way(attempted, bench), **_titles(original.report, attempted)},
@@ -203,6 +203,16 @@ def _read(original: Original, text: str) -> tuple[Original, tuple[Unmet, ...]]:
     watched = frozenset(name for one in concerned for name in (one.package, one.wanted))
     original = msgspec.structs.replace(original, report=report, watched=watched)
     return original, tuple(one for one in problems if one not in concerned)
+
+
+def _still_unmet(
+    original: Original, attempted: Attempted, others: Sequence[Unmet]
+) -> tuple[Unmet, ...]:
+    """Return the requirements that a proof let be: all but those that the plan leaves by name."""
+    if not attempted.ok:
+        return tuple(others)
+    left = {name.partition("/")[2] for name in attempted.plan.leaves}
+    return tuple(one for one in unmet(original.problems) if one.package not in left)
 
 
 def _let_be(others: Sequence[Unmet], plan: Plan) -> tuple[str, ...]:
