@@ -108,7 +108,8 @@ class Bench:
     """What is known of the original, tried once in a clone when asked for.
 
     `held` are the packages that the program needs as they are; `trials` are those of whole plans,
-    by their steps. `unpruned` is the plan of the program before something was taken out of it.
+    by their steps. `unpruned` is the plan of the program before something was taken out of it,
+    `longer` one that ends as much and lifts a package farther.
     `titles` are those of findings of the program on the way, by id.
     """
 
@@ -118,6 +119,7 @@ class Bench:
         self._program: Ending | None = None
         self.held = frozenset[str]()
         self.unpruned: Plan | None = None
+        self.longer: Plan | None = None
         self.titles = dict[str, str]()
         self.trials: dict[str, Trial] = {}
         self._links: Links | None = None
@@ -141,7 +143,7 @@ class Bench:
             self._imports |= {one.module: one for one in tried}
         return self._imports
 
-    def named(self) -> frozenset[str]:
+    def packages_named(self) -> frozenset[str]:
         """Return the packages that the program's output named before any change."""
         ended = self.program()
         text = ended.text if ended is not None and not ended.ok else ""
@@ -343,7 +345,7 @@ class Examination:
         text = "" if program is None or program.ok else program.text
         known, counted = set(self._original.problems), set(self._original.watched)
         if program is not None and program.ok:  # it needs no more than what it passed through
-            counted = self._moved | self._bench.named()
+            counted = self._moved | self._bench.packages_named()
         elif text:
             counted |= {one.name for one in packages_in(text, self._copy.environment)}
         self._asked_for = tuple(

@@ -26,7 +26,7 @@ from doctor.base.requirements import (
     normalize_name,
 )
 from doctor.base.text import one_line
-from doctor.base.versions import public
+from doctor.base.versions import major, public
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
@@ -49,7 +49,7 @@ from doctor.repair.pruning import pruned
 from doctor.repair.reading import unmet
 from doctor.repair.requests import Original
 from doctor.repair.settings import without_settings
-from doctor.repair.standing import is_later
+from doctor.repair.standing import apart, is_later, is_nearer
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
 from doctor.repair.unmoved import by_namespaces, by_reinstalling, without_moves
@@ -59,6 +59,8 @@ _DETOURS, _STRETCH = 3, 3
 """Releases that brought another failure to go on from, and the changes after each."""
 _NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
 _Way = Callable[[State], "State | None"]
+_NEAR, _TOGETHER = 2, 1.0
+"""Lines below the installed release, and seconds between two packages of one installation."""
 _SHARE = 0.6
 """The part of the time that is left which the search may take."""
 
@@ -245,9 +247,37 @@ class _Search:
                 return None
             if self._trials.is_further(state, found, new):
                 if not leaps(trial.changes, new):
-                    return self._less(state, found)
+                    return self._shorter(state, self._less(state, found))
                 leap = leap or found
         return self._less(state, leap) if leap is not None else None
+
+    def _shorter(self, state: State, found: State) -> State:
+        """Return the state of a shorter way: what came last goes back, and nothing is lifted."""
+        new = (moved_names(found.plan) - moved_names(state.plan)) & self._here.keys()
+        lifted = [
+            name
+            for name in new
+            if is_later(release_of(found, name) or "0", self._here[name].version)
+        ]
+        if not lifted or self._bench.held & new:
+            return found
+        begun = max(self._here[name].installed_at for name in lifted) - _TOGETHER
+        shelf = self._trials.shelf(state, self._within)
+        for one in suspects(state.failure, self._here, self._environment):
+            came = self._here[one.name].installed_at
+            if one.name in new | self._bench.held | moved_names(state.plan) or came <= begun:
+                continue
+            here, most = self._here[one.name].version, self._farthest(found, lifted)
+            lines = shelf.lines(one.name, up=False)[:_NEAR] if self._goes_on() else ()
+            for release in [line for line in lines if is_nearer(here, line, most)]:
+                other = self._trials.with_release(state, one.name, release)
+                if other is not None and is_as_far(other, found):
+                    self._bench.longer = found.plan
+                    return other
+        return found
+
+    def _farthest(self, found: State, lifted: Sequence[str]) -> tuple[int, int]:
+        return max(apart(self._here[name].version, release_of(found, name)) for name in lifted)
 
     def _leaves(self, changes: Sequence[Change]) -> bool:
         """Say whether changes leave what the lists of the project ask for, as long as it counts."""
@@ -271,10 +301,10 @@ class _Search:
             release = release_of(found, name)
             if release and name in named_in(found.plan) and self._goes_on():
                 base = State(without(found.plan, name), state.ending)
-                up = is_later(release, self._here[name].version)
-                found = self._others.nearer(
-                    base, found, name, self._trials.shelf(base, self._within).lines(name, up=up)
-                )
+                here = self._here[name].version
+                up, leap = is_later(release, here), (major(release) or 0) > (major(here) or 0)
+                lines = self._trials.shelf(base, self._within).lines(name, up=up, leap=leap)
+                found = self._others.nearer(base, found, name, lines)
         return found
 
     def _strays(self, names: Iterable[str], state: State) -> bool:

@@ -43,7 +43,6 @@ _CARET = re.compile(r"\^\s{0,4}(\d[\w.]{0,40})")
 _MAIN = ("project/dependencies", "tool.poetry.dependencies", "packages", "options/install_requires")
 _TABLES = (*_MAIN, "tool.uv/constraint-dependencies", "tool.uv/override-dependencies")
 _CONSTRAINTS = ("PIP_CONSTRAINT", "UV_CONSTRAINT", "UV_OVERRIDE")
-_LINKS = ("PIP_FIND_LINKS", "UV_FIND_LINKS")
 _LISTS, _TABLED = (".txt", ".in"), ("pyproject.toml", "setup.cfg", "Pipfile")
 _BESIDE = "requirements"
 _DEPTH, _MOST_LINES, _MOST_FILES, _MOST_NAMES = 5, 2000, 12, 20_000
@@ -81,8 +80,7 @@ def lists_of(
     for name in _CONSTRAINTS:
         for word in env.get(name, "").split():
             reader.file(Path(word), f"{word} (in {name})", leads=True)
-    links = [word for name in _LINKS for word in re.split(r"[\s,]+", env.get(name, "")) if word]
-    return Lists(tuple(reader.bounds), tuple(dict.fromkeys((*reader.links, *links))))
+    return Lists(tuple(reader.bounds), tuple(dict.fromkeys(reader.links)))
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -26,6 +26,7 @@ from doctor.repair.merging import (
     is_idle,
     moved_names,
     pinned,
+    steps_text,
     titled,
 )
 from doctor.repair.new_environment import followed, making, tasks_of, with_start
@@ -94,12 +95,21 @@ def prove(
         return None
     others = tuple(one for one in others if one.steps != best.plan.steps)
     if best.ok:
+        others = (*_longer(bench, original), *others)
         # The program is the judge. What it did not judge may take away what it needs.
         facts = original.report.observation.facts
         others = tuple(one for one in others if led is None and is_other_way(one, best.plan))
         others = tuple(one for one in others if not departures(one, facts))
     plan = noted(best.plan, bounds_of(original, original.packages)) if best.ok else best.plan
     return best._replace(plan=msgspec.structs.replace(plan, alternatives=_alone(others)))
+
+
+def _longer(bench: Bench, original: Original) -> tuple[Plan, ...]:
+    """Return the proved plan that ends as much and lifts a package farther; none where none is."""
+    tried = bench.trials.get(steps_text(bench.longer)) if bench.longer is not None else None
+    if bench.longer is None or tried is None or not tried.ok:
+        return ()
+    return (_judged(bench.longer, tried, original).plan,)
 
 
 def is_other_way(plan: Plan, proved: Plan) -> bool:

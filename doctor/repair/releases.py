@@ -60,11 +60,26 @@ class Shelf:
         """Return the last release of each line above or below the installed one, nearest first."""
         bound = self.bound(name, up=up, leap=leap)
         found: list[str] = []
+        if up and (sparse := self._far_apart(name, bound)):
+            return sparse
         specifier = bound
         while len(found) < _MOST_LINES and (release := self.newest(name, specifier)):
             found.append(release)
             specifier = f"{bound},<{_line(release)}"
         return tuple(reversed(found) if up else found)
+
+    def _far_apart(self, name: str, bound: str) -> tuple[str, ...]:
+        """Return releases at growing distances where there are too many lines; else none."""
+        here, top = parse(public(self._here[name])), parse(self.newest(name, bound))
+        if here is None or top is None or top.major != here.major:
+            return ()
+        span = top.minor - here.minor
+        if span <= _MOST_LINES:
+            return ()
+        ends = [here.minor + (1 << power) for power in range(span.bit_length())]
+        texts = [f"{bound},<{here.major}.{end + 1}" for end in ends if end < top.minor]
+        found = (self.newest(name, text) for text in texts)
+        return tuple(dict.fromkeys((*(one for one in found if one), str(top))))
 
     def _ask(self, name: str, specifier: str) -> str:
         texts = [specifier, *self._asked.get(name, ())]

@@ -48,6 +48,21 @@ def is_later(release: str, here: str) -> bool:
     return first is not None and second is not None and first > second
 
 
+def apart(one: str, other: str) -> tuple[int, int]:
+    """Return how many major and minor releases lie between two."""
+    first, second = parse(public(one)), parse(public(other))
+    if first is None or second is None:
+        return (0, 0)
+    if first.major != second.major:
+        return abs(first.major - second.major), 0
+    return 0, abs(first.minor - second.minor)
+
+
+def is_nearer(here: str, release: str, than: tuple[int, int]) -> bool:
+    """Say whether a release is no farther from what is installed than a distance."""
+    return apart(here, release) <= than
+
+
 def line_of(release: str) -> str:
     """Return the range from a release to the end of its line: `>=4.25.1,<4.26`."""
     version: Version | None = parse(release)

@@ -111,6 +111,7 @@ class Trials:
         """Return the releases that fit a state and `limits`, specifiers by name."""
         changes = state.trial.changes if state.trial is not None else ()
         here = {name: one.version for name, one in self.here.items()}
+        here |= self._after.get(steps_text(state.plan), {})
         here |= {one.name: one.after for one in changes if one.after}
         for step in state.plan.steps:
             install = install_of(step)
@@ -141,9 +142,12 @@ class Trials:
         if not tasks or any(one.kind is Kind.REFUSED for one in tasks):
             return None
         try:
-            return attempt(plan, tasks, self._original, self._bench, self._progress)
+            trial = attempt(plan, tasks, self._original, self._bench, self._progress)
         except (CloneError, ProjectError):
             return None
+        after = {one.name: one.after for one in trial.changes if one.after}
+        self._after[steps_text(plan)] = {**self.releases, **after}
+        return trial
 
     def ends(self, plan: Plan, what: str) -> State | None:
         """Return the state after a plan, by the program alone."""

@@ -24,6 +24,8 @@ from doctor.repair.reading import tops
 _MOST, _FILES, _BYTES, _CLASSES = 6, 600, 1 << 18, 4
 _QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
 _WORD = re.compile(r"\b[A-Z][A-Za-z0-9]{3,60}\b")
+_CALLED = re.compile(r"\b([A-Z]\w{2,60})\.\w{1,60}\(\)|'([A-Z]\w{2,60})' object")
+"""A class of which a method is called, or an object is spoken of."""
 _HEAVY = ("torch", "torchvision", "torchaudio", "triton", "pip", "setuptools", "uv")
 _TOGETHER = 1.0
 """Seconds between two packages of one installation."""
@@ -55,7 +57,9 @@ def suspects(
         add(name, rank, up=True)
     near = [name for name in dict.fromkeys(passed) if name in here][:2]
     asked = _asked_by(near, here, environment)
-    words = [one for one in dict.fromkeys(_WORD.findall(failure.error)) if _may_be(one)]
+    called = [one for pair in _CALLED.findall(failure.error) for one in pair if one]
+    found = [one for one in _WORD.findall(failure.error) if _may_be(one)]
+    words = list(dict.fromkeys((*called, *found)))
     for name in asked:
         if words and any(_defines(here[name], word) for word in words[:_CLASSES]):
             add(name, 1, up=False)

@@ -36,9 +36,9 @@ def test_folders_of_wheels_are_found_by_option_and_by_path(tmp_path: Path) -> No
     (tmp_path / "requirements.txt").write_text(
         "--find-links wheels\n-f https://example.org/whl\n./own/acme_core-0.4-py3-none-any.whl\n"
     )
-    found = _read(tmp_path, UV_FIND_LINKS="/more")
+    found = _read(tmp_path)
     own = str(tmp_path / "own")
-    assert found.links == (str(wheels), "https://example.org/whl", "own", "/more")
+    assert found.links == (str(wheels), "https://example.org/whl", "own")
     assert [(one.name, one.specifier) for one in found.bounds] == [("acme-core", "==0.4")]
     (tmp_path / "own").mkdir()
     (tmp_path / "own/acme_core-0.4-py3-none-any.whl").touch()
