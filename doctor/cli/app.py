@@ -1,28 +1,15 @@
-"""The application: its commands, and the one border where errors become exit codes."""
+"""The application: its commands, as typer knows them."""
 
 from __future__ import annotations
 
-import atexit
-import io
-import os
-import signal
-import sys
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, NoReturn
+from typing import Annotated, ClassVar
 
 import typer
 
 from doctor import __version__
-from doctor.base import refusals
-from doctor.base.errors import DoctorError, UsageError
-from doctor.base.own_name import set_own_command
-from doctor.cli.completion import answer_shells
-from doctor.cli.console import fault, say
 from doctor.cli.help import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, epilog
-from doctor.cli.program_names import called, shadow
-from doctor.cli.start import is_debugging
-
-USAGE, FAULT, INTERRUPTED = 2, 3, 130
+from doctor.cli.program_names import warn_of_shadow
 
 _PASSING = {
     "allow_extra_args": True,
@@ -112,87 +99,4 @@ def doctor(
     ] = False,
 ) -> None:
     """Find out why an ML environment does not work, and print the commands that fix it."""
-    if (other := shadow()) is not None:
-        say(f"doctor: on this PATH `doctor` is another tool, {other}; call this one canary-doctor")
-
-
-def main() -> NoReturn:
-    """Run the command line; every error ends here, as one sentence and an exit code."""
-    try:
-        signal.signal(signal.SIGTERM, _interrupt)
-        answer_shells()
-        set_own_command(called())
-        with refusals.as_refusal():
-            code: Any = app(standalone_mode=False)
-    except KeyboardInterrupt:
-        say("doctor: interrupted")
-        _leave(INTERRUPTED)
-    except UsageError as error:
-        _tell(error)
-        _leave(USAGE)
-    except DoctorError as error:
-        _tell(error)
-        _leave(FAULT)
-    except typer.Abort:
-        _leave(INTERRUPTED)
-    except SystemExit:
-        raise
-    except BaseException as error:  # noqa: BLE001 - a panic of a Rust extension is no Exception
-        _trace(error)
-        if hasattr(error, "exit_code") and hasattr(error, "show"):
-            from doctor.cli import configuration
-
-            configuration.name_origin(error)
-            _show(error)
-            _leave(USAGE)
-        say(f"doctor: {fault(error)}")
-        _leave(FAULT)
-    _leave(code if isinstance(code, int) else 0)
-
-
-def _leave(code: int) -> NoReturn:
-    """End at once, with everything written.
-
-    Python would take apart, object by object, what goes with the process anyway: an eighth of the
-    static check. And where threads are left it would end them, for which glibc opens a library, and
-    aborts where no file may be opened.
-    """
-    atexit._run_exitfuncs()  # noqa: SLF001 - what libraries have asked for
-    try:
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            stream.flush()
-    except BrokenPipeError:
-        pass  # whoever read has gone
-    except (OSError, ValueError):
-        code = code or FAULT
-    os._exit(code)
-
-
-def _tell(error: DoctorError) -> None:
-    _trace(error)
-    say(f"doctor: {error}")
-
-
-def _trace(error: BaseException) -> None:
-    """Show where an error comes from, to who asked for it.
-
-    Through the door that shows no secret.
-    """
-    if is_debugging():
-        import traceback
-
-        say("".join(traceback.format_exception(error)).rstrip("\n"))
-
-
-def _show(error: Any) -> None:
-    """Say a mistake as click words it.
-
-    It repeats what was typed, which may be a command for a runner of CI.
-    """
-    heard = io.StringIO()
-    error.show(file=heard)
-    say(heard.getvalue().rstrip("\n"))
-
-
-def _interrupt(_number: int, _frame: object) -> NoReturn:
-    raise KeyboardInterrupt
+    warn_of_shadow()

@@ -11,13 +11,14 @@ import typer
 
 from doctor.base.errors import UsageError
 from doctor.cli import configuration, console, options, progress, reports
+from doctor.cli.examination import examine
 from doctor.cli.output import tell
 from doctor.host import Host
 from doctor.model.scales import Severity, Tier
 from doctor.pipeline import check as pipeline
 from doctor.pipeline.requests import CheckRequest, ObserveRequest
 from doctor.redact.report import shareable, who
-from doctor.report import Format, renderer
+from doctor.report import Format
 
 
 def check(
@@ -76,22 +77,13 @@ def check(
         policy=configuration.policy(context, fail_on, baseline),
         matrices=tuple(matrices or ()),
     )
-    with progress.display(format_, quiet=quiet, verbose=verbose) as view:
-        judged = pipeline.check(
-            request,
-            view.watcher,
-            first=view.first,
-            name_option=partial(configuration.origin, context),
-            meanwhile=partial(renderer, format_),
-        )
-    return tell(
-        judged,
+    return examine(
+        request,
         format_,
+        beside=beside,
         quiet=quiet,
         verbose=verbose,
-        beside=beside,
-        shown=view.already,
-        keep=from_ is None,
+        name_option=partial(configuration.origin, context),
     )
 
 

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 from doctor.base.suggestions import suggest
+from doctor.cli.console import say
 from doctor.host import read_regular
 
-__all__ = ["shadow", "suggest"]
+__all__ = ["called", "shadow", "suggest", "warn_of_shadow"]
 
 _UV_CACHE = "archive-v0"
 """The folder of uv's cache in which `uvx` makes its environments."""
@@ -53,3 +54,9 @@ def shadow() -> str | None:
         return None
     start = read_regular(first, _START)
     return None if start is None or b"canary_doctor" in start or b"doctor.cli" in start else first
+
+
+def warn_of_shadow() -> None:
+    """Say that `doctor` is another tool on this PATH, where it is."""
+    if (other := shadow()) is not None:
+        say(f"doctor: on this PATH `doctor` is another tool, {other}; call this one canary-doctor")

@@ -7,15 +7,16 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.base.errors import UsageError, WriteError
 from doctor.cli.console import render, write
 from doctor.cli.program_names import suggest
 from doctor.model.report import Report
 from doctor.report import Format
+
+if TYPE_CHECKING:
+    import typer
 
 STANDARD_OUTPUT = Path("-")
 

@@ -68,7 +68,7 @@ def is_debugging() -> bool:
 
 def _imported() -> Callable[[], NoReturn]:
     try:
-        from doctor.cli.app import main as run
+        from doctor.cli.border import main as run
     except ModuleNotFoundError:
         # Somebody may have put what doctor leans on nowhere else.
         sys.path += [
@@ -76,7 +76,7 @@ def _imported() -> Callable[[], NoReturn]:
             for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
             if entry and entry not in sys.path
         ]
-        from doctor.cli.app import main as run
+        from doctor.cli.border import main as run
     return run
 
 
