@@ -154,8 +154,10 @@ class _Stream(_Spinner):
         self._put(check_line(without_any_secrets(tuple(ended)), facts, self._names, self._how))
 
     def _put(self, lines: Any) -> None:
+        from doctor.report.terminal.page import as_rich
+
         for line in lines:
-            self._console.print(line, soft_wrap=True)
+            self._console.print(as_rich(line), soft_wrap=True)
 
 
 class _Lines(View):

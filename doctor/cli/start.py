@@ -66,8 +66,26 @@ def is_debugging() -> bool:
     return "--debug" in sys.argv
 
 
+def _import_msgspec() -> None:
+    """Import msgspec as if typing_extensions were not installed.
+
+    It would take three names from there that `typing` has, and pay more for them than for all the
+    rest of itself: that module imports `inspect`, and builds every class that any Python lacks.
+    See https://docs.python.org/3/reference/import.html#the-module-cache for the None.
+    """
+    name = "typing_extensions"
+    if name in sys.modules:
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del sys.modules[name]
+
+
 def _imported() -> Callable[[], NoReturn]:
     try:
+        _import_msgspec()
         from doctor.cli.border import main as run
     except ModuleNotFoundError:
         # Somebody may have put what doctor leans on nowhere else.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import queue
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import TypeAlias
 
@@ -27,8 +27,16 @@ _Messages: TypeAlias = "queue.SimpleQueue[tuple[str, Fact] | str]"
 
 
 def probes() -> tuple[ModuleType, ...]:
-    """Return every probe: each module and package of doctor.observe.probes is one."""
-    names = sorted(info.name for info in pkgutil.iter_modules(doctor.observe.probes.__path__))
+    """Return every probe: each module and package of doctor.observe.probes is one.
+
+    pkgutil would list them, and import `inspect` for it.
+    """
+    names = sorted(
+        entry.stem
+        for folder in doctor.observe.probes.__path__
+        for entry in Path(folder).iterdir()
+        if (entry.suffix == ".py" and entry.stem != "__init__") or (entry / "__init__.py").is_file()
+    )
     return tuple(importlib.import_module(f"doctor.observe.probes.{name}") for name in names)
 
 

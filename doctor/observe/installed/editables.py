@@ -9,9 +9,7 @@ https://packaging.python.org/en/latest/specifications/pyproject-toml/#dependenci
 
 from __future__ import annotations
 
-import configparser
 import contextlib
-import json
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -25,6 +23,8 @@ _LARGEST = 1 << 20
 def folder_of(direct_url: str) -> str:
     """Return the folder of an editable install from its direct_url.json; empty for any other."""
     with contextlib.suppress(ValueError, LookupError, RecursionError, AttributeError, TypeError):
+        import json
+
         told = json.loads(direct_url)
         address = urlsplit(told["url"]) if told["dir_info"]["editable"] is True else None
         return unquote(address.path) if address and address.scheme == "file" else ""
@@ -64,6 +64,8 @@ def _listed(project: dict[str, Any]) -> tuple[str, ...] | None:
 
 
 def _of_setup_cfg(text: str) -> tuple[str, ...] | None:
+    import configparser
+
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read_string(text)

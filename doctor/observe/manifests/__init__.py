@@ -6,7 +6,6 @@ Only text is read here, and nothing is resolved.
 from __future__ import annotations
 
 import importlib
-import string
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,7 +49,7 @@ _WHOLE = {
 }
 LOCK = _LOCK.rank
 """The rank of locks."""
-_PLAIN = frozenset(string.ascii_letters + string.digits + "._-")
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _IMAGES = frozenset({"Dockerfile", "Containerfile", "dockerfile"})
 
 

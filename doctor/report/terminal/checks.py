@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from rich.text import Text
-
 from doctor.model.facts import Facts
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
+from doctor.report.terminal.line import Line
 from doctor.report.terminal.page import (
     QUIET,
     Lines,
@@ -169,7 +168,7 @@ def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> 
             )
 
 
-def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
+def _beside(head: Line, why: Line, how: Look, *, brief: bool) -> Lines:
     """Yield a check with its reason: beside it where there is room, else below it.
 
     A brief reason is cut to stay on the line.

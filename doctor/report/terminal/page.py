@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import NamedTuple, TypeAlias
-
-from rich.console import Console
-from rich.text import Text
+from typing import Any, NamedTuple, TypeAlias
 
 from doctor.base.text import command_places, one_line, sanitize
 from doctor.facts.placeholders import HOLE
 from doctor.model.scales import Severity
+from doctor.report.terminal.line import Line
 
-Lines: TypeAlias = Iterator[Text]
+Lines: TypeAlias = Iterator[Line]
 Part: TypeAlias = "str | tuple[str, str]"
 
 COLUMN = 9
@@ -49,13 +47,13 @@ _LONG_PATH = re.compile(
 
 
 class Look(NamedTuple):
-    """What the terminal can show, how much is wanted, and the console that measures cells."""
+    """What the terminal can show, and how much is wanted."""
 
     width: int
     unicode: bool
+    colour: bool
     verbosity: int
     links: bool
-    console: Console
 
     @property
     def wordy(self) -> bool:
@@ -70,28 +68,36 @@ def look(
 
     Nothing is read from this process's own one, nor from its environment.
     """
-    width = max(width, 40)
+    return Look(max(width, 40), unicode, colour, verbosity, links)
+
+
+def rendered_lines(lines: Iterable[Line], how: Look) -> str:
+    """Return lines as text that ends in a line feed."""
+    if not how.colour:
+        return "".join(f"{row.plain}\n" for line in lines for row in line.rows())
+    from rich.console import Console
+
+    file = StringIO()
     console = Console(
-        file=StringIO(),
-        width=width,
+        file=file,
+        width=how.width,
         height=25,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        no_color=not colour,
+        force_terminal=True,
+        color_system="standard",
         legacy_windows=False,
         highlight=False,
         _environ={},
     )
-    return Look(width=width, unicode=unicode, verbosity=verbosity, links=links, console=console)
-
-
-def rendered_lines(lines: Iterable[Text], how: Look) -> str:
-    """Return lines as text that ends in a line feed."""
-    file = StringIO()
-    how.console.file = file
     for line in lines:
-        how.console.print(line, soft_wrap=True)
+        console.print(as_rich(line), soft_wrap=True)
     return file.getvalue()
+
+
+def as_rich(line: Line) -> Any:
+    """Return a line as a Text of rich, which draws it."""
+    from rich.text import Text
+
+    return Text.assemble(*line.pieces)
 
 
 def glyph(name: str, how: Look) -> str:
@@ -124,9 +130,9 @@ def elided(text: str, how: Look) -> str:
     )
 
 
-def span(how: Look, *parts: Part) -> Text:
+def span(how: Look, *parts: Part) -> Line:
     """Join pieces of foreign text, each bare or with its style; nothing in them is markup."""
-    line = Text()
+    line = Line()
     for part in parts:
         text, style = (part, "") if isinstance(part, str) else part
         line.append(_spelled(sanitize(text), how), style)
@@ -134,7 +140,7 @@ def span(how: Look, *parts: Part) -> Text:
 
 
 def paragraph(
-    body: Text | str, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None
+    body: Line | str, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None
 ) -> Lines:
     """Wrap a text beside a label, or below it where there is no room.
 
@@ -150,10 +156,10 @@ def paragraph(
         head.append(" ")
     if how.width - head.cell_len < _ROOM < how.width - indent:
         yield _harmless(head)
-        head = Text(" " * (indent + 2))
-    lines = body.wrap(how.console, max(how.width - head.cell_len, 2), overflow="fold") or [Text()]
+        head = Line(" " * (indent + 2))
+    lines = body.wrap(max(how.width - head.cell_len, 2)) or [Line()]
     for number, line in enumerate(lines):
-        yield _harmless((head if number == 0 else Text(" " * head.cell_len)) + line)
+        yield _harmless((head if number == 0 else Line(" " * head.cell_len)) + line)
 
 
 def verbatim(text: str, how: Look, *, indent: int, style: str = "", mark: str = "") -> Lines:
@@ -170,13 +176,13 @@ def url(address: str, how: Look, *, indent: int, label: Part = "") -> Lines:
     head.pad_right(max(indent + COLUMN - head.cell_len, 0))
     yield _harmless(
         head
-        + Text(address, f"{QUIET} link {address}" if how.links and " " not in address else QUIET)
+        + Line(address, f"{QUIET} link {address}" if how.links and " " not in address else QUIET)
     )
 
 
-def blank() -> Text:
+def blank() -> Line:
     """Return an empty line."""
-    return Text()
+    return Line()
 
 
 def _spelled(text: str, how: Look) -> str:
@@ -186,7 +192,7 @@ def _spelled(text: str, how: Look) -> str:
     return text.translate(_IN_ASCII).encode("ascii", "backslashreplace").decode()
 
 
-def _harmless(line: Text) -> Text:
+def _harmless(line: Line) -> Line:
     """Break with a blank what a runner of continuous integration takes for a command."""
     line.rstrip()
     for place in reversed([*command_places(line.plain)]):
@@ -194,5 +200,5 @@ def _harmless(line: Text) -> Text:
     return line
 
 
-def _parted(line: Text, place: int) -> Text:
-    return line[:place] + Text(" ") + line[place:]
+def _parted(line: Line, place: int) -> Line:
+    return line[:place] + Line(" ") + line[place:]

@@ -8,14 +8,14 @@ from io import StringIO
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
-from rich.text import Text
 
 from doctor.model.report import Report
 from doctor.report.terminal import document
 from doctor.report.terminal.blocks import finding as block
 from doctor.report.terminal.checks import check_line
 from doctor.report.terminal.document import page
-from doctor.report.terminal.page import Lines, Look, blank, look
+from doctor.report.terminal.line import Line
+from doctor.report.terminal.page import Lines, Look, as_rich, blank, look
 
 _WIDTH = 80
 _THEME = TerminalTheme(
@@ -64,7 +64,7 @@ def render_live(first: Report, report: Report, title: str, *, seconds: float) ->
     """
     how = _how()
     found = document.shapes(first, how)
-    pieces: list[tuple[float, list[Text]]] = [
+    pieces: list[tuple[float, list[Line]]] = [
         (0.0, [*document.opening(first, how), *(line for one in found for line in block(one, how))])
     ]
     facts, ran = (
@@ -111,7 +111,7 @@ def _drawn(lines: Lines, title: str) -> str:
     )
     for line in lines:
         for piece in _broken(line):
-            console.print(piece, soft_wrap=True)
+            console.print(as_rich(piece), soft_wrap=True)
     form = _FONT.sub("", CONSOLE_SVG_FORMAT).replace(
         "Fira Code", "DejaVu Sans Mono, Menlo, Consolas"
     )
@@ -119,12 +119,12 @@ def _drawn(lines: Lines, title: str) -> str:
     return "\n".join(line.rstrip() for line in svg.splitlines()).strip() + "\n"
 
 
-def _broken(line: Text) -> list[Text]:
+def _broken(line: Line) -> list[Line]:
     """Break a line where a terminal would."""
     if line.cell_len <= _WIDTH:
         return [line]
     places = range(_WIDTH, len(line.plain), _WIDTH)
-    return list(line.divide(places))
+    return line.divide(places)
 
 
 def words(svg: str) -> str:

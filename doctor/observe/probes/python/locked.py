@@ -5,7 +5,6 @@ No probe of its own.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +65,8 @@ def of_project(scene: Scene) -> Fact:
 
 def _of_pipenv(text: str) -> Iterator[tuple[str, str]]:
     """Yield name and version of each package of a Pipfile.lock, which is JSON."""
+    import json
+
     try:
         told = json.loads(text)
     except (ValueError, RecursionError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -125,6 +124,8 @@ def _packaging(scene: Scene, root: str) -> str:
 
 def version_json(host: Host, root: str, component: str) -> str | None:
     """Return a version out of a toolkit's version.json; None where there is none."""
+    import json
+
     try:
         told = json.loads(host.read(f"{root}/version.json", limit=1 << 18) or "null")
         version = told[component]["version"]
