@@ -237,6 +237,8 @@ def local_parts(version: str) -> Iterator[tuple[str, Any]]:
 
 def _origin(direct_url: str) -> Iterator[tuple[str, Any]]:
     """Read direct_url.json (PEP 610). Its address stays where it is: it may hold a password."""
+    if not direct_url:
+        return
     try:
         import json
 
