@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from doctor.cli.console import Style, say, style
 from doctor.model.observation import Observation, Target
 from doctor.model.outcomes import Outcome
@@ -149,7 +151,9 @@ class _Stream(_Spinner):
         quiet = all(one.verdict is Verdict.SKIPPED or one.cached_from for one in ended)
         if self._report is None or self.already is None or quiet:
             return  # the end of the report lists those together
-        self.already = self.already._replace(checks=self.already.checks | {ended[0].id})
+        self.already = msgspec.structs.replace(
+            self.already, checks=self.already.checks | {ended[0].id}
+        )
         facts = self._report.observation.facts
         self._put(check_line(without_any_secrets(tuple(ended)), facts, self._names, self._how))
 

@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from doctor.base.errors import UsageError, WriteError
 from doctor.cli.console import render, write
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = Path("-")
 
 
-class RequestedReport(NamedTuple):
+class RequestedReport(msgspec.Struct, frozen=True):
     """A report that is to be written: its format, and the file, or `-`.
 
     Without one, it goes where the runner of GitHub Actions looks.

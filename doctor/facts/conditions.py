@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -14,7 +14,7 @@ from doctor.model.facts import Fact, Facts, State
 from doctor.model.issues import Affected, Condition, Range, Recipe
 
 
-class Truth(NamedTuple):
+class Truth(msgspec.Struct, frozen=True):
     """The truth of a row, the facts that speak for it, and the facts that are missing to tell."""
 
     truth: bool | None

@@ -56,7 +56,7 @@ def requirements(facts: Facts, member: str = "met") -> Iterator[Requirement]:
             yield found[0]
 
 
-class TableCell(NamedTuple):
+class TableCell(msgspec.Struct, frozen=True):
     """What a compatibility table says in one column about this machine: the family `compat.*.*`.
 
     The fact of the family itself is the verdict, `fits` or `violated`, where the column judges.

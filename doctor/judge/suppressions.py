@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -80,7 +80,7 @@ class Suppressions(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.ignores) or self.baseline is not None
 
 
-class Suppressed(NamedTuple):
+class Suppressed(msgspec.Struct, frozen=True):
     """One decision for each finding: None where it counts.
 
     `remarks` are findings about the ignores themselves; `fixed` are ids of the baseline that were

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from doctor.base import toml
 from doctor.base.errors import UsageError
@@ -21,7 +23,7 @@ _MENTIONED = re.compile(
 _HEADER = re.compile(r"""\s*\[+([\w\s."'-]+)\]""")
 
 
-class Manifest(NamedTuple):
+class Manifest(msgspec.Struct, frozen=True):
     """A pyproject.toml with a table `[tool.doctor]`: its path, the table and the whole text."""
 
     path: Path

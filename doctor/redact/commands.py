@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.redact.pattern import Pattern
 from doctor.redact.values import Span, is_code, is_placeholder, is_prose, looks_random
@@ -16,7 +17,7 @@ _LEAST = 350
 """Characters that a window holds behind its keyword at least; windows overlap for that."""
 
 
-class Carrier(NamedTuple):
+class Carrier(msgspec.Struct, frozen=True):
     """A pattern whose first group is a secret, and its lower-case keywords.
 
     One of the keywords has to occur in the line.

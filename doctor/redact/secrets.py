@@ -7,7 +7,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+import msgspec
 
 from doctor.redact import addresses, commands, forms, keys, names, shapes
 from doctor.redact.pattern import Pattern
@@ -22,7 +24,7 @@ _NARROW, _AROUND = 40, 200
 """Least length of a line that a terminal wrapped, and characters examined on each side."""
 
 
-class _Rules(NamedTuple):
+class _Rules(msgspec.Struct, frozen=True):
     """All rules: the automaton of keywords, the rules of each keyword, and their functions."""
 
     automaton: Any

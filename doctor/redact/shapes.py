@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -26,7 +25,7 @@ _WORDS = frozenset({"test_", "live_", "v1.0-"})
 _REST = Pattern(r"[\w-]*")
 
 
-class Shape(NamedTuple):
+class Shape(msgspec.Struct, frozen=True):
     """A pattern whose first group, or all of which, is a secret.
 
     `random` ones have to look as if nobody had chosen them.

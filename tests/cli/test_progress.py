@@ -85,7 +85,7 @@ def test_a_finding_whose_evidence_another_one_takes_over_is_not_taken_back(judge
 
     how = look(width=100, unicode=True)
     before = shapes(judged, how)
-    after = tuple(one._replace(id="import/other") for one in before)
+    after = tuple(msgspec.structs.replace(one, id="import/other") for one in before)
     assert "does not hold" not in rendered_lines(changed(after, before, judged, how), how)
 
 
@@ -129,7 +129,9 @@ def test_new_evidence_of_a_finding_refers_to_its_first_place(judged: Report) -> 
     how = look(width=100, unicode=True)
     now = shapes(judged, how)
     before = tuple(
-        one._replace(blocks=tuple(b for b in one.blocks if not isinstance(b, Evidence)))
+        msgspec.structs.replace(
+            one, blocks=tuple(b for b in one.blocks if not isinstance(b, Evidence))
+        )
         for one in now
     )
     lines = rendered_lines(changed(now, before, judged, how), how)

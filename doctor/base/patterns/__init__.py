@@ -13,7 +13,9 @@ import re
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from doctor.base.errors import DoctorError
 
@@ -42,7 +44,7 @@ class PatternError(DoctorError):
     """A pattern is no regular expression, or needs a backtracking engine."""
 
 
-class PatternMatch(NamedTuple):
+class PatternMatch(msgspec.Struct, frozen=True):
     """The first match of a pattern: its offset in characters, its text and its named groups."""
 
     start: int

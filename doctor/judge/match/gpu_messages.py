@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.facts.devices import state_said, vendors
 from doctor.facts.placeholders import as_text
@@ -12,7 +13,7 @@ from doctor.model.facts import Facts, State, unknown, value_of
 from doctor.model.roles import Role
 
 
-class Framework(NamedTuple):
+class Framework(msgspec.Struct, frozen=True):
     """A framework: its spelling, the fact with its error about GPUs, its check's role."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.facts.conditions import Truth, all_hold, any_holds, condition_holds, row_holds
 from doctor.facts.devices import device_name
@@ -47,7 +48,7 @@ CARGO = ("crate.", "cargo.", "rust.", "candle.", "cudarc.")
 """Prefixes of the facts about a Cargo workspace."""
 
 
-class Evaluation(NamedTuple):
+class Evaluation(msgspec.Struct, frozen=True):
     """A known issue with everything that speaks for or against it.
 
     `stakes` is how bad it is by what speaks for it, `predicts` by the row of facts that holds.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.base.literals import literals_in, required_literals
 from doctor.base.patterns import PatternMatch, compile_pattern
@@ -20,7 +21,7 @@ _SHOWN = 300
 _LONG = 50_000
 
 
-class Text(NamedTuple):
+class Text(msgspec.Struct, frozen=True):
     """A text to search.
 
     Where it came from, the outcome it belongs to if it is the log of a check, or the fact that
@@ -51,14 +52,14 @@ class Text(NamedTuple):
         return self.log.number(line) if self.log else line + 1
 
 
-class Hit(NamedTuple):
+class Hit(msgspec.Struct, frozen=True):
     """Where a pattern matched: the place in the text, and the match."""
 
     start: int
     found: PatternMatch
 
 
-class Match(NamedTuple):
+class Match(msgspec.Struct, frozen=True):
     """A signature that matched.
 
     The line as evidence, what its named groups captured, and the text.
@@ -127,7 +128,9 @@ def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ..
         else frozenset()
     )
     return tuple(
-        text._replace(holds=literals_in(wanted, text.body)) if len(text.body) > _LONG else text
+        msgspec.structs.replace(text, holds=literals_in(wanted, text.body))
+        if len(text.body) > _LONG
+        else text
         for text in searched
     )
 

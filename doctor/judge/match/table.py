@@ -19,7 +19,8 @@ independent kinds of evidence are high, and no further evidence ever lowers the 
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.model.scales import Confidence
 
@@ -59,7 +60,7 @@ class Decision(Enum):
     NOTHING = "nothing"
 
 
-class Result(NamedTuple):
+class Result(msgspec.Struct, frozen=True):
     """A decision and, for findings and predictions, the confidence."""
 
     decision: Decision

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +17,7 @@ from doctor.model.outcomes import RED
 from doctor.model.scales import Confidence, Severity
 
 
-class _Failure(NamedTuple):
+class _Failure(msgspec.Struct, frozen=True):
     """A failure that was observed.
 
     How bad it is, and its failed cases or the fact that words it.

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.base.errors import DoctorError
 from doctor.host.reading import UnreadableFile, descriptor_of
@@ -55,7 +56,7 @@ class ElfError(DoctorError):
     """A file that is no 64-bit little-endian ELF file, or one whose tables point outside of it."""
 
 
-class Symbol(NamedTuple):
+class Symbol(msgspec.Struct, frozen=True):
     """A dynamic symbol; `defined` is false where the file asks others for it."""
 
     name: bytes

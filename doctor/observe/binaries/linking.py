@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.host import Host
 from doctor.observe.binaries.elf import ElfError, opened
@@ -35,7 +36,7 @@ _ORIGIN = re.compile(r"\$(?:ORIGIN\b|\{ORIGIN\})")
 _MOST_LIBRARIES = 2000
 
 
-class Object(NamedTuple):
+class Object(msgspec.Struct, frozen=True):
     """A loaded library: its file, dependencies, search paths, and inherited RPATHs."""
 
     path: Path
@@ -45,7 +46,7 @@ class Object(NamedTuple):
     broken: str = ""
 
 
-class Resolved(NamedTuple):
+class Resolved(msgspec.Struct, frozen=True):
     """A resolved library: its file if any, the rule that found it, and the first dependent."""
 
     path: Path | None
@@ -53,7 +54,7 @@ class Resolved(NamedTuple):
     by: str
 
 
-class Search(NamedTuple):
+class Search(msgspec.Struct, frozen=True):
     """What the loader looks through beside the paths that files name themselves."""
 
     host: Host

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.binaries.library_names import is_cuda, is_torch
@@ -32,7 +33,7 @@ _NEW_ABI, _OLD_ABI = (
 )
 
 
-class Undefined(NamedTuple):
+class Undefined(msgspec.Struct, frozen=True):
     """A symbol that no library defines.
 
     `means` is cxx11-abi, torch or cuda: what the extension was built for another of.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
+import msgspec
 from packaging.version import Version
 
 from doctor.base import toml
@@ -18,7 +19,7 @@ _LARGEST = 4 << 20
 _ZERO = Version("0")
 
 
-class Locked(NamedTuple):
+class Locked(msgspec.Struct, frozen=True):
     """A package of a lock; `source` is cargo's own text, empty for a path."""
 
     name: str
@@ -53,7 +54,7 @@ class Locked(NamedTuple):
         return found[1] if found else None
 
 
-class Lock(NamedTuple):
+class Lock(msgspec.Struct, frozen=True):
     """The packages of a Cargo.lock by name, the newest of each name last.
 
     Or what is wrong with it.

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from doctor.base import toml
 from doctor.base.refusals import home_folder as own_home
@@ -19,7 +21,7 @@ from doctor.host import Host
 _FILES = ("rust-toolchain", "rust-toolchain.toml")
 
 
-class Toolchain(NamedTuple):
+class Toolchain(msgspec.Struct, frozen=True):
     """Paths of rustc and cargo, None where there is none.
 
     The toolchain's name and what chose it, where rustup is in charge.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.host.reading import RECORD, UnreadableFile, read_whole
 from doctor.observe.scene import Distribution, Interpreter, Scene
@@ -22,7 +23,7 @@ _VARIANT = re.compile(
 )
 
 
-class Compiled(NamedTuple):
+class Compiled(msgspec.Struct, frozen=True):
     """A compiled file: its path below the folder of its distribution, and that distribution."""
 
     owner: Distribution
@@ -34,7 +35,7 @@ class Compiled(NamedTuple):
         return Path(self.owner.folder.parent, self.name)
 
 
-class ExtensionFiles(NamedTuple):
+class ExtensionFiles(msgspec.Struct, frozen=True):
     """The files to look at, and the file names of every library that lies in the environment.
 
     `unread` says why that is not all: a RECORD that could not be read.

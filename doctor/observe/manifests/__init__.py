@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from doctor.observe.manifests.pins import Pin
 
 
-class Kind(NamedTuple):
+class Kind(msgspec.Struct, frozen=True):
     """A kind of manifest, and its rank.
 
     Of two that pin a package, people edit the one of lower rank.

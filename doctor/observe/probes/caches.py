@@ -9,7 +9,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from doctor.base.refusals import home_folder
 from doctor.host import Host
@@ -37,7 +39,7 @@ CUDA does without its own where it cannot be written.
 """
 
 
-class _Cache(NamedTuple):
+class _Cache(msgspec.Struct, frozen=True):
     """A cache: its folder, the nearest existing folder above, and what names the folder."""
 
     name: str

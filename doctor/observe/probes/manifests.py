@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from doctor.base.refusals import home_folder
 from doctor.base.requirements import normalize_name
 from doctor.base.text import sanitize
@@ -53,7 +55,7 @@ _CRATES = frozenset(
 _MEMBERS, _LONGEST_LIST = r"(?m)^members[ \t]*=\s{0,80}\[", 8000
 
 
-class _File(NamedTuple):
+class _File(msgspec.Struct, frozen=True):
     """A manifest: where it lies, what a report calls it, and its kind."""
 
     path: Path

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import indent
 
+import msgspec
+
 from doctor.model.findings import Finding
 from doctor.report.view.blocks import (
     Block,
@@ -34,7 +36,7 @@ def evidence_lines(found: Finding, most: int) -> list[str]:
         line
         for block in view.blocks
         if isinstance(block, Evidence)
-        for line in _evidence(block._replace(more=0))
+        for line in _evidence(msgspec.structs.replace(block, more=0))
     ]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from doctor.model.report import Report
 from doctor.report.terminal.blocks import finding
 from doctor.report.terminal.page import (
@@ -63,7 +65,7 @@ def _new(one: Finding, before: Finding | None) -> Finding | None:
         return None  # a sentence about confidence alone is no reason to show a finding again
     title = f"{one.title} (see above)" if alike else one.title
     place = "" if one.place == before.place else one.place
-    return one._replace(title=title, blocks=blocks, place=place)
+    return msgspec.structs.replace(one, title=title, blocks=blocks, place=place)
 
 
 def _new_block(block: Block, before: Sequence[Block]) -> Block | None:

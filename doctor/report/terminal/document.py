@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import dropwhile
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.fixes.lines import command_line
 from doctor.fixes.shell import Shell, shell_of
@@ -60,7 +61,7 @@ _OF_INTEREST = (
 )
 
 
-class Screen(NamedTuple):
+class Screen(msgspec.Struct, frozen=True):
     """What a terminal shows already: ids of checks, and findings in the form of this terminal."""
 
     checks: frozenset[str] = frozenset()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+import msgspec
 
 from doctor.base.text import command_places, one_line, sanitize
 from doctor.facts.placeholders import HOLE
@@ -46,7 +48,7 @@ _LONG_PATH = re.compile(
 )
 
 
-class Look(NamedTuple):
+class Look(msgspec.Struct, frozen=True):
     """What the terminal can show, and how much is wanted."""
 
     width: int

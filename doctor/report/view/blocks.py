@@ -7,7 +7,9 @@ still come from elsewhere, so each format escapes it.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 from doctor.model.scales import Severity
 
@@ -24,14 +26,14 @@ class Style(Enum):
     """A sentence of the catalog, in which code stands between backticks."""
 
 
-class Piece(NamedTuple):
+class Piece(msgspec.Struct, frozen=True):
     """A part of a paragraph."""
 
     text: str
     style: Style = Style.PLAIN
 
 
-class Paragraph(NamedTuple):
+class Paragraph(msgspec.Struct, frozen=True):
     """A few sentences; `label` says what they are about, `between` stands between the pieces."""
 
     pieces: tuple[Piece, ...]
@@ -39,21 +41,21 @@ class Paragraph(NamedTuple):
     between: str = " "
 
 
-class Observed(NamedTuple):
+class Observed(msgspec.Struct, frozen=True):
     """One line of what was seen, and where."""
 
     text: str
     source: str = ""
 
 
-class Evidence(NamedTuple):
+class Evidence(msgspec.Struct, frozen=True):
     """What speaks for a finding; `more` counts the lines that are left out."""
 
     items: tuple[Observed, ...]
     more: int = 0
 
 
-class Commands(NamedTuple):
+class Commands(msgspec.Struct, frozen=True):
     """Lines to copy, all for one shell; `label` names the shell where there are several."""
 
     lines: tuple[str, ...]
@@ -61,27 +63,27 @@ class Commands(NamedTuple):
     label: str = ""
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """Lines of a change, each behind `-`, `+` or a blank; `where` is the file or the code."""
 
     lines: tuple[str, ...]
     where: str = ""
 
 
-class Step(NamedTuple):
+class Step(msgspec.Struct, frozen=True):
     """One step of a fix."""
 
     title: str
     blocks: tuple[Commands | Change, ...]
 
 
-class Steps(NamedTuple):
+class Steps(msgspec.Struct, frozen=True):
     """The steps of a fix, in order."""
 
     items: tuple[Step, ...]
 
 
-class Fix(NamedTuple):
+class Fix(msgspec.Struct, frozen=True):
     """One way to mend a finding: when to use it, its title, what to know first, what to do."""
 
     label: str
@@ -91,7 +93,7 @@ class Fix(NamedTuple):
     blocks: tuple[Paragraph | Steps | Change | Commands, ...]
 
 
-class Consequence(NamedTuple):
+class Consequence(msgspec.Struct, frozen=True):
     """Another finding that goes away with this one."""
 
     severity: Severity
@@ -99,13 +101,13 @@ class Consequence(NamedTuple):
     id: str
 
 
-class Consequences(NamedTuple):
+class Consequences(msgspec.Struct, frozen=True):
     """What follows from a finding."""
 
     items: tuple[Consequence, ...]
 
 
-class Links(NamedTuple):
+class Links(msgspec.Struct, frozen=True):
     """Addresses to read on."""
 
     label: str
@@ -115,7 +117,7 @@ class Links(NamedTuple):
 Block: TypeAlias = "Paragraph | Evidence | Fix | Consequences | Links | Commands"
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True):
     """A finding: its head, then its blocks.
 
     `place` is `file:line` in the project. `about` is the target, where there are several. `folded`
@@ -132,7 +134,7 @@ class Finding(NamedTuple):
     blocks: tuple[Block, ...]
 
 
-class Suppressed(NamedTuple):
+class Suppressed(msgspec.Struct, frozen=True):
     """A finding that does not count, and why."""
 
     severity: Severity

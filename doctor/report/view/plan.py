@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+import msgspec
+
 from doctor.model.findings import Finding
 from doctor.model.fixes import Fix as ModelFix
 from doctor.model.plans import Change, Cost, Plan, Proof, ProofVerdict
@@ -76,7 +78,7 @@ def _steps(found: Plan, detail: Detail, *, label: str, windows: bool) -> Fix:
     as_fix = ModelFix(kind="plan", title=found.title, steps=found.steps)
     block = fixes.fix(as_fix, detail, label=label, windows=windows)
     blocks: list[Paragraph | Steps | Lines | Commands] = list(block.blocks)
-    return block._replace(blocks=tuple(blocks))
+    return msgspec.structs.replace(block, blocks=tuple(blocks))
 
 
 def _moves(changes: Sequence[Change], detail: Detail) -> Iterator[Paragraph]:

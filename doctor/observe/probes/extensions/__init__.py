@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.host import UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
@@ -26,7 +27,7 @@ _RUNTIMES = {"libc.so.6": "GLIBC_", "libm.so.6": "GLIBC_", "libstdc++.so.6": "GL
 _STEMS = ("libcudart", "libcublas", "libcudnn", "libnv", "libcu", "libnccl", "libtorch", "libc10")
 
 
-class Judged(NamedTuple):
+class Judged(msgspec.Struct, frozen=True):
     """What one compiled file asks for in vain; `archs` is what it holds GPU code for."""
 
     file: Compiled

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, FactStream, absent, present
@@ -27,14 +28,14 @@ _GENERATION = re.compile(r"nvidia-.+-cu(?P<major>\d\d)")
 _NAMES = ("leftover", "shared", "overwritten", "overwriting", "wanted_by", "also_wanted_by")
 
 
-class Replaced(NamedTuple):
+class Replaced(msgspec.Struct, frozen=True):
     """A file of one distribution in whose place lies the file of another."""
 
     file: Wrong
     by: Distribution
 
 
-class Needs(NamedTuple):
+class Needs(msgspec.Struct, frozen=True):
     """Which of NVIDIA's packages are asked for, and by whom.
 
     `spare` are those of another generation that nothing asks for.

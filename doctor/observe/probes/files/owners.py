@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from doctor.host.reading import UnreadableFile, descriptor_of
 from doctor.observe.installed.distributions import record_of
@@ -18,7 +19,7 @@ HASHED_BY = "sha256="
 """How a hash in RECORD begins that `hash_of` can be compared with."""
 
 
-class Wrong(NamedTuple):
+class Wrong(msgspec.Struct, frozen=True):
     """A file that is not as the RECORD of its owner says.
 
     `found` is its size, None where it is gone.
@@ -35,7 +36,7 @@ class Wrong(NamedTuple):
         return self.owner.folder.parent / self.path
 
 
-class Claim(NamedTuple):
+class Claim(msgspec.Struct, frozen=True):
     """What a RECORD says of a file: who lists it, its size and its hash."""
 
     owner: Distribution

@@ -12,7 +12,9 @@ import re
 import stat
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from doctor.host import Host
 from doctor.model.facts import Fact, absent, present, unknown
@@ -66,7 +68,7 @@ _PROCESS = re.compile(r"\bname=([^,]{1,64})")
 _KEPT = 160
 
 
-class KernelLog(NamedTuple):
+class KernelLog(msgspec.Struct, frozen=True):
     """What the driver wrote into the kernel's log.
 
     `xids` are the Xids of each GPU by their number, in the order of their first report;
