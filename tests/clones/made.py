@@ -8,6 +8,7 @@ import hashlib
 import os
 import stat
 import zipfile
+import zlib
 from pathlib import Path
 
 from doctor.environments.environment import Environment
@@ -28,7 +29,10 @@ def environment(root: Path) -> Environment:
 
 
 def state(root: Path) -> dict[str, tuple[object, ...]]:
-    """Return mode, owner, time, target of a link and digest of everything, the folder included."""
+    """Return mode, owner, time, target of a link and checksum of everything, the folder included.
+
+    A CRC tells apart what a fault leaves behind, in a quarter of the time of SHA-256.
+    """
     found = {"": _of(root)}
     for parent, folders, files in os.walk(root):
         for name in (*folders, *files):
@@ -43,9 +47,17 @@ def _of(path: Path) -> tuple[object, ...]:
     if stat.S_ISLNK(status.st_mode):
         content = os.readlink(path)  # noqa: PTH115 - as it stands
     elif stat.S_ISREG(status.st_mode):
-        with path.open("rb") as file:
-            content = status.st_size, hashlib.sha256(file.read()).hexdigest()
+        content = status.st_size, _checksum(path)
     return status.st_mode, status.st_uid, status.st_mtime_ns, content
+
+
+def _checksum(path: Path) -> int:
+    """Read a file piece by piece, into the same memory: torch has libraries of a gigabyte."""
+    checksum, block = 0, memoryview(bytearray(1 << 20))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(block):
+            checksum = zlib.crc32(block[:size], checksum)
+    return checksum
 
 
 def wheel(folder: Path, name: str, version: str) -> Path:

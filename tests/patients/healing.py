@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Mapping
@@ -30,3 +31,14 @@ def heal(finding: Mapping[str, Any], cwd: Path, env: Mapping[str, str] | None = 
         check=False,
     )
     assert ran.returncode == 0, f"{script}\n{ran.stderr}"
+
+
+def packages(python: Path) -> dict[str, str]:
+    """Return the version of each package of an environment."""
+    listed = subprocess.run(
+        [uv(), "pip", "list", "--python", str(python), "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return {one["name"]: one["version"] for one in json.loads(listed)}

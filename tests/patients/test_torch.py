@@ -8,32 +8,29 @@ from pathlib import Path
 
 from tests.command import check
 from tests.environments import site_packages
-from tests.patients.healing import heal
+from tests.patients.healing import heal, packages
 from tests.toolkit import replace
 
 Clone = Callable[..., Path]
 
 
-def _versions(python: Path) -> dict[str, str]:
-    found = (
-        folder.name.removesuffix(".dist-info").partition("-")
-        for folder in site_packages(python).glob("torch*.dist-info")
-    )
-    return {name: version for name, _, version in found}
-
-
 def test_the_fix_for_a_torchvision_of_another_torch_leaves_torch_alone(
     clone: Clone, tmp_path: Path
 ) -> None:
-    python = clone("torch", "--no-deps", "torchvision==0.19.1", "pillow")
-    before = _versions(python)
+    python = clone("torch", "--no-deps", "torchvision==0.24.0")
     said = check("--python", python, "--no-canaries", cwd=tmp_path)
     assert said.code == 1
     assert said.report["findings"][0]["id"] == "torchvision/other-torch"
+    before = packages(python)
     heal(said.finding("torchvision/other-torch"), tmp_path)
-    after = _versions(python)
-    assert (before["torchvision"], before["torch"]) == ("0.19.1", after["torch"])
-    assert after["torchvision"] == "0.28.0"
+    after = packages(python)
+    assert {name: after[name] for name in ("torch", "torchvision")} == {
+        "torch": before["torch"],
+        "torchvision": "0.28.0",
+    }
+    assert set(after) - set(before) - {"pip", "setuptools"} == {"pillow"}, (
+        "what torchvision asks for, and no torchaudio"
+    )
     ran = subprocess.run(
         [str(python), "-c", "import torch, torchvision"],
         capture_output=True,
