@@ -86,9 +86,15 @@ _LONGEST_FIRST = (
     "gallery/test_gallery.py",
     "patients/test_healthy.py",
     "patients/test_clones.py",
+    "patients/test_fix.py",
     "patients/test_torch.py",
+    "rig/test_canaries.py",
+    "patients/test_ring_attention.py",
+    "rig/test_one_faulty_gpu.py",
     "patients/test_flash_attn.py",
     "patients/test_advice.py",
+    "checks/test_flash_attn_unit.py",
+    "promises/test_wheel.py",
 )
 
 
