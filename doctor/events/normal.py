@@ -30,13 +30,13 @@ _PREFIX = re.compile(
     r"\[?[\w./-]{1,120}:\d{1,6}\] ?"
     r"|\[?[EWIF](?:\d{4,6}|) ?\d\d:\d\d:\d\d\.\d{3,9} {1,8}(?:\d{1,9} {1,4})?[\w./-]{1,200}"
     r":\d{1,6}\] ?|[EWIF] [\w./-]{1,200}:\d{1,6}\] ?"
-    r"|std(?:err|out) [FP] "
+    r"|std(?:err|out) [FP] | {0,8}cargo:warning="
     r"|#\d{1,4} (?:\d{1,5}\.\d{1,4} )?| {0,3}\d{1,5}\.\d{3,4} | {0,3}=> =?>? ?# "
     r"|[\w.-]{1,40}\s{1,8}\| |(?:> ?){1,4}| {0,8}[│┃║] ?| {0,8}\|\s"
     r"| {0,8}(?:╰─[▶>] ?|× |├─[▶>] ?)|E {3,8}(?=\S)"
 )
-"""Time stamps, CI, journals, levels of loggers, glog, containerd, `docker build`, Docker Compose,
-Markdown quotes, boxes of rich, the trees of pip and uv, and pytest."""
+"""Time stamps, CI, journals, levels of loggers, glog, containerd, build scripts of Rust, `docker
+build`, Docker Compose, Markdown quotes, boxes of rich, the trees of pip and uv, and pytest."""
 _BOX = re.compile(r"\s{0,200}[│┃║]\s{0,8}$")
 _GLOG_ERROR = re.compile(r"\[?[EF](?:\d{4,6})? ")
 """How a line of glog begins that reports an error; nothing else in it may say so."""

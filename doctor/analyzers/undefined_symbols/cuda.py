@@ -88,7 +88,7 @@ def _since(key: str, symbol: str) -> str:
     if found := _NUMBERED.search(symbol):
         return f"of CUDA {found[1]}.{found[2]} or newer"
     span = exporters(symbol)
-    if span is None or span.package != key or not span.is_latest:
+    if span is None or span.package != key or not span.is_latest or span.is_earliest:
         return ""
     return f"{span.first} or newer"
 

@@ -64,7 +64,7 @@ VOICES = (
         (
             Form(
                 "undefined-reference",
-                r"error (?P<code>LNK2001|LNK2019): unresolved external symbol "
+                r"[Ee]rror\s{1,4}(?P<code>LNK2001|LNK2019):?\s{1,4}unresolved external symbol "
                 r"(?:\"(?P<readable>[^\"]{1,900})\" \((?P<symbol>[^)\s]{1,900})\)"
                 r"|(?P<plain>\S{1,900}))",
                 ("unresolved external symbol",),
