@@ -12,24 +12,32 @@ LINES = (
         ("addon-not-bundled", "onnxruntime-node"),
     ),
     (
-        "Uncaught Error: Cannot find module "
-        "'../bin/napi-v3/undefined/undefined/onnxruntime_binding.node'",
+        (
+            "Uncaught Error: Cannot find module "
+            "'../bin/napi-v3/undefined/undefined/onnxruntime_binding.node'"
+        ),
         ("addon-not-bundled", "a browser runs this code"),
     ),
     (
-        '✘ [ERROR] No loader is configured for ".node" files: '
-        "node_modules/onnxruntime-node/bin/napi-v3/darwin/arm64/onnxruntime_binding.node",
+        (
+            '✘ [ERROR] No loader is configured for ".node" files: '
+            "node_modules/onnxruntime-node/bin/napi-v3/darwin/arm64/onnxruntime_binding.node"
+        ),
         ("addon-not-bundled", "onnxruntime-node"),
     ),
     (
-        "Error: The specified module could not be found.\n"
-        "\\\\?\\C:\\a\\node_modules\\onnxruntime-node\\bin\\napi-v3\\win32\\x64\\"
-        "onnxruntime_binding.node",
+        (
+            "Error: The specified module could not be found.\n"
+            "\\\\?\\C:\\a\\node_modules\\onnxruntime-node\\bin\\napi-v3\\win32\\x64\\"
+            "onnxruntime_binding.node"
+        ),
         ("addon-needs-dll", "onnxruntime-node"),
     ),
     (
-        "Error: Could not locate the bindings file. Tried:\n"
-        " → /srv/app/node_modules/node-tflite/build/node_tflite.node",
+        (
+            "Error: Could not locate the bindings file. Tried:\n"
+            " → /srv/app/node_modules/node-tflite/build/node_tflite.node"
+        ),
         ("addon-not-built", "node-tflite"),
     ),
     (

@@ -6,6 +6,7 @@ import re
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.libraries.frameworks import framework
+from doctor.analyzers.libraries.jetson import of_jetson
 from doctor.analyzers.libraries.other_builds import other_build
 from doctor.analyzers.libraries.other_vendor import of_other_vendor
 from doctor.analyzers.libraries.packages import by_conda, ways_to_install
@@ -57,7 +58,7 @@ def missing(case: Case, event: Event) -> Explanation | None:
         return _module(event)
     if _ATTEMPT.search(event.text):
         return None
-    if one := of_other_vendor(case, event, name):
+    if one := of_jetson(case, event) or of_other_vendor(case, event, name):
         return one
     found = library(name)
     if found is None:

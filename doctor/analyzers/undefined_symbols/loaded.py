@@ -8,6 +8,7 @@ from typing import NamedTuple
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text
 from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.undefined_symbols.builds import built_with_other
 from doctor.analyzers.undefined_symbols.cuda import KEYS, of_cuda
 from doctor.analyzers.undefined_symbols.owners import file_name, library_of, owner, short
 from doctor.analyzers.undefined_symbols.system import GONE, of_libc, of_libstdcxx, of_python
@@ -60,7 +61,7 @@ def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
     if first == "c++ standard library":
         return of_libstdcxx(case, event, path, symbols[0])
     if first:
-        return _of_library(missing, library_of(symbols[0]) or first)
+        return _of_library(case, missing, library_of(symbols[0]) or first)
     if not missing.path:
         return None  # nobody knows which file asks
     return _own(case, missing)
@@ -112,7 +113,7 @@ def _see_loaded(title: str, missing: MissingSymbols) -> Recipe:
     )
 
 
-def _of_library(missing: MissingSymbols, name: str) -> Explanation:
+def _of_library(case: Case, missing: MissingSymbols, name: str) -> Explanation:
     symbol = short(missing.symbols[0])
     return Explanation(
         event=missing.event,
@@ -124,6 +125,7 @@ def _of_library(missing: MissingSymbols, name: str) -> Explanation:
             "was built for, or none that is linked. Conda environments, LD_LIBRARY_PATH and the "
             "system can each have a copy, and the first one that is loaded counts.",
             recipes=(
+                *built_with_other(case, missing.event, name, missing.symbols[0]),
                 Recipe(
                     title="Start without LD_LIBRARY_PATH, which may lead to another copy",
                     use_if=("LD_LIBRARY_PATH is set",),

@@ -148,7 +148,8 @@ VOICES = (
             ),
             Form(
                 "locked-memory",
-                r"(?i)(?:ibv_(?:reg_mr|create_\w+)|RLIMIT_MEMLOCK|locked memory|mlock)[^\n]{0,100}"
+                r"(?i)(?:ibv_(?:reg_mr|create_\w+)|RLIMIT_MEMLOCK|locked memory|\bmlock"
+                r"|memlock limit)[^\n]{0,100}"
                 r"(?:Cannot allocate memory|fail|too (?:low|small)|error|limit)",
                 ("ibv_", "rlimit_memlock", "locked memory", "mlock"),
             ),
