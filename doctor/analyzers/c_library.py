@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.analyzers.apptainer import host_library_in_image
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text, is_conda
 from doctor.analyzers.recipes import LINUX
@@ -40,10 +41,16 @@ def explain(case: Case) -> Iterator[Explanation]:
     if "GLIBCXX" in newest:
         newest.pop("CXXABI", None)  # the other half of the same library
     for prefix, (_, event, version, number) in newest.items():
-        if prefix == "GLIBC":
+        if prefix == "GLIBC" and _OF_HOST in event.objects.get("file", ""):
+            yield host_library_in_image(event, number)
+        elif prefix == "GLIBC":
             yield _glibc(case, event, version, number, _file(event))
         else:
             yield _libstdcxx(case, event, version, f"{prefix}_{number}")
+
+
+_OF_HOST = "/.singularity.d/libs/"
+"""Where Apptainer puts the libraries of the host's driver into the container."""
 
 
 def _file(event: Event) -> str:

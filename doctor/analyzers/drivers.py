@@ -310,9 +310,14 @@ _TABLE: dict[str, Text] = {
         severity=Severity.ERROR,
     ),
     "rocm-device-denied": Text(
-        ("This user may not open {file}", "{user} is not in the group {group}"),
+        (
+            "There is no {file} here: {gone} or directory",
+            "This user may not open {file}",
+            "{user} is not in the group {group}",
+        ),
         "ROCm computes through /dev/kfd and /dev/dri/render*, which belong to the groups "
-        "render and video. A container needs both devices as well.",
+        "render and video. A container needs both devices as well, and the number that the group "
+        "render has on the host.",
         (
             command(
                 "Add the user to the groups, then log in again",
@@ -323,13 +328,12 @@ _TABLE: dict[str, Text] = {
                 sudo=True,
             ),
             command(
-                "Start the container with the devices",
-                "docker",
-                "run",
-                "--device=/dev/kfd",
-                "--device=/dev/dri",
-                "--group-add",
-                "video",
+                "Start the container with the devices, and with the groups of the host",
+                "sh",
+                "-c",
+                "docker run --device=/dev/kfd --device=/dev/dri --group-add video "
+                '--group-add "$(getent group render | cut -d: -f3)" "$1"',
+                "sh",
                 "<image>",
                 use_if=("the program runs in a container",),
                 ask={"image": "the image of the program"},

@@ -38,6 +38,22 @@ LINES = (
         "needs _ZN3xxx6IoDescC1Ev",
     ),
     ("bash: orted: command not found", "does not find orted"),
+    ("Unable to open /dev/kfd read-write: No such file or directory", "There is no /dev/kfd"),
+    ("Unable to open /dev/kfd read-write: Permission denied", "may not open /dev/kfd"),
+    (
+        (
+            "/lib64/libc.so.6: version `GLIBC_2.34' not found "
+            "(required by /.singularity.d/libs/libGLX.so.0)"
+        ),
+        "--nv brings libGLX.so.0 of the host into the image",
+    ),
+    (
+        (
+            'Error\tLNK2019\tunresolved external symbol "__declspec(dllimport) class at::Context & '
+            '__cdecl at::globalContext(void)" (__imp_?globalContext@at@@YAAEAVContext@1@XZ)'
+        ),
+        "in torch's libraries",
+    ),
     (
         "A sequential map was requested, but not enough node entries",
         "set to a sequential mapping",

@@ -27,7 +27,11 @@ _FLAGS = {
     "nvjitlink": "nvJitLink",
     "nvidia driver": "cuda",
 }
-_TORCH = re.compile(r"^(?:const )?(?:at|c10|c10d|torch|caffe2)::|_ZN?K?(?:2at|3c10|5torch|6caffe2)")
+_TORCH = re.compile(
+    r"^(?:const )?(?:at|c10|c10d|torch|caffe2)::|_ZN?K?(?:2at|3c10|5torch|6caffe2)"
+    r"|__(?:cdecl|vectorcall) (?:at|c10|c10d|torch|caffe2)::"
+)
+"""Symbols of torch: as they are read, as GCC and Clang name them, and as MSVC prints them."""
 _STRING = re.compile(r"std::__cxx11::|std::basic_string|std::string")
 _DEVICE_LINK = re.compile(r"__cudaRegisterLinkedBinary|__fatbinwrap_")
 _DEVICE_RUNTIME = re.compile(r"cuda_device_runtime")
@@ -206,6 +210,18 @@ def _newer_library(event: Event, version: str) -> Explanation:
     )
 
 
+_OF_VISUAL_STUDIO = Recipe(
+    title="Hand the linker all libraries of that same libtorch",
+    use_if=("a project of Visual Studio builds it",),
+    note="Include folders and libraries have to be of one libtorch, and of its Debug or its "
+    "Release build like the project. torch_cuda.lib and c10_cuda.lib come in addition for CUDA.",
+    snippet=Snippet(
+        where="Linker, Input, Additional Dependencies; the folder is libtorch\\lib",
+        after="c10.lib;torch.lib;torch_cpu.lib;%(AdditionalDependencies)",
+    ),
+)
+
+
 def _torch(event: Event, name: str, symbols: list[str]) -> Explanation:
     strings = any(_STRING.search(symbol) for symbol in symbols)
     return Explanation(
@@ -223,6 +239,7 @@ def _torch(event: Event, name: str, symbols: list[str]) -> Explanation:
             )
             + "CMake projects take both from torch.utils.cmake_prefix_path.",
             recipes=(
+                *((_OF_VISUAL_STUDIO,) if event.speaker.endswith("MSVC") else ()),
                 Recipe(
                     title="Let CMake take torch from the Python that runs",
                     use_if=("CMake builds it",),

@@ -10,9 +10,8 @@ VOICES = (
         (
             Form(
                 "dpcpp-no-device",
-                r"DPCPP [Dd]evice count is zero|Number of dpcpp devices should be greater than zero"
-                r"|No device of requested type(?: '\w{1,30}')? available",
-                ("dpcpp device count is zero", "number of dpcpp devices", "no device of requested"),
+                r"DPCPP [Dd]evice count is zero|Number of dpcpp devices should be greater than zero",
+                ("dpcpp device count is zero", "number of dpcpp devices"),
             ),
         ),
     ),

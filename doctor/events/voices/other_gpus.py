@@ -63,7 +63,8 @@ VOICES = (
             Form(
                 "rocm-device-denied",
                 r"(?i)(?:unable to open|could not open|failed to open|permission denied.{0,20})"
-                r" ?['\"]?(?P<file>/dev/(?:kfd|dri/render\w{1,8}))['\"]?",
+                r" ?['\"]?(?P<file>/dev/(?:kfd|dri/render\w{1,8}))['\"]?"
+                r"(?:(?: read-write)?: (?P<gone>No such file))?",
                 ("/dev/kfd", "/dev/dri/render"),
             ),
             Form(
