@@ -35,11 +35,8 @@ _TORCH_OF = {
     "0.20": "2.7.0",
 }
 """The libtorch of each release of tch and torch-sys."""
-_CRATE = re.compile(r"\b(?:torch-sys|tch)(?:`? ?(?:is|v|=|\"|:))*\s?v?(0\.\d{1,2})\.\d")
-_LIBTORCH = re.compile(
-    r"(?i)(?:libtorch|pytorch)\W{0,3}(?:is |version |release |\(?)?\s?v?([12]\.\d{1,2}\.\d)\b"
-    r"|(?:libtorch|pytorch)\b[^\n]{0,40}?\bversion ([12]\.\d{1,2}\.\d)\b"
-)
+_CRATE = re.compile(r"\b(?:torch-sys|tch)(?: is | v|`? v|[ =\":]{1,4})v?(0\.\d{1,2})\.\d")
+_LIBTORCH = re.compile(r"torch[/ (]{1,2}v?([12]\.\d{1,2}\.\d)\b|version v?([12]\.\d{1,2}\.\d)\b")
 _GENERATED = ("libtch/torch_api", "libtch\\torch_api")
 _MOST = 4000
 _MSVC = Recipe(
@@ -83,8 +80,7 @@ def explain(case: Case) -> Iterator[Explanation]:
 def _other_libtorch(case: Case, event: Event) -> Explanation:
     body = "\n".join(line[:600] for line in case.log.lines[:_MOST])
     crate = found[1] if (found := _CRATE.search(body)) else ""
-    here = next(filter(None, found.groups()), "") if (found := _LIBTORCH.search(body)) else ""
-    here = event.objects.get("here") or here
+    here = event.objects.get("here") or _libtorch_of(case)
     wanted = event.objects.get("wanted") or _TORCH_OF.get(crate, "")
     if wanted and here and _same(wanted, here):
         wanted = ""
@@ -126,6 +122,15 @@ def _other_libtorch(case: Case, event: Event) -> Explanation:
         name="torch-sys-other-libtorch",
         contradicts=("tch/libtorch-other-release",),
     )
+
+
+def _libtorch_of(case: Case) -> str:
+    """Return the release of libtorch that a line of the log names; empty where none does."""
+    for line in case.log.lines[:_MOST]:
+        text = line[:1200].lower()
+        if ("libtorch" in text or "pytorch" in text) and (found := _LIBTORCH.search(text)):
+            return found[1] or found[2]
+    return ""
 
 
 def _same(torch: str, here: str) -> bool:

@@ -10,7 +10,8 @@ VOICES = (
         (
             Form(
                 "dpcpp-no-device",
-                r"DPCPP [Dd]evice count is zero|Number of dpcpp devices should be greater than zero",
+                r"DPCPP [Dd]evice count is zero"
+                r"|Number of dpcpp devices should be greater than zero",
                 ("dpcpp device count is zero", "number of dpcpp devices"),
             ),
         ),
