@@ -6,7 +6,7 @@ from doctor.analyzers.case import Case
 from doctor.analyzers.machine import is_conda
 from doctor.analyzers.recipes import LINUX, by_system, code
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Recipe, Snippet
 
 _CONDA = {
     "glog": "glog",
@@ -32,6 +32,17 @@ _NEW_STRING = ("B5cxx11", "7__cxx11")
 https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
 """
 _PYTHON_3 = "PyModuleDef"
+
+OF_VISUAL_STUDIO = Recipe(
+    title="Hand the linker all libraries of that same libtorch",
+    use_if=("a project of Visual Studio builds it",),
+    note="Include folders and libraries have to be of one libtorch, and of its Debug or its "
+    "Release build like the project. torch_cuda.lib and c10_cuda.lib come in addition for CUDA.",
+    snippet=Snippet(
+        where="Linker, Input, Additional Dependencies; the folder is libtorch\\lib",
+        after="c10.lib;torch.lib;torch_cpu.lib;%(AdditionalDependencies)",
+    ),
+)
 
 
 def built_with_other(case: Case, event: Event, name: str, symbol: str) -> tuple[Recipe, ...]:

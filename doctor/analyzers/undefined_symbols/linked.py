@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import lines_around
 from doctor.analyzers.recipes import by_system
+from doctor.analyzers.undefined_symbols.builds import OF_VISUAL_STUDIO
 from doctor.analyzers.undefined_symbols.owners import library_of
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe, Snippet
@@ -210,18 +211,6 @@ def _newer_library(event: Event, version: str) -> Explanation:
     )
 
 
-_OF_VISUAL_STUDIO = Recipe(
-    title="Hand the linker all libraries of that same libtorch",
-    use_if=("a project of Visual Studio builds it",),
-    note="Include folders and libraries have to be of one libtorch, and of its Debug or its "
-    "Release build like the project. torch_cuda.lib and c10_cuda.lib come in addition for CUDA.",
-    snippet=Snippet(
-        where="Linker, Input, Additional Dependencies; the folder is libtorch\\lib",
-        after="c10.lib;torch.lib;torch_cpu.lib;%(AdditionalDependencies)",
-    ),
-)
-
-
 def _torch(event: Event, name: str, symbols: list[str]) -> Explanation:
     strings = any(_STRING.search(symbol) for symbol in symbols)
     return Explanation(
@@ -239,7 +228,7 @@ def _torch(event: Event, name: str, symbols: list[str]) -> Explanation:
             )
             + "CMake projects take both from torch.utils.cmake_prefix_path.",
             recipes=(
-                *((_OF_VISUAL_STUDIO,) if event.speaker.endswith("MSVC") else ()),
+                *((OF_VISUAL_STUDIO,) if event.speaker.endswith("MSVC") else ()),
                 Recipe(
                     title="Let CMake take torch from the Python that runs",
                     use_if=("CMake builds it",),
