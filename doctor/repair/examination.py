@@ -24,7 +24,7 @@ from doctor.observe.installed.distributions import installed
 from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import project_lists
 from doctor.repair.commands import Places, with_variables
-from doctor.repair.failures import telling
+from doctor.repair.ending import Ending
 from doctor.repair.limits import without_sources
 from doctor.repair.links import Links, by_links, links_of
 from doctor.repair.modules import Import, concerned, failures, try_imports
@@ -40,38 +40,6 @@ _IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
 _LOG = 256 << 10
 OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
-
-
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How the user's own program ended; `code` is None where it did not end by itself.
-
-    `command` is its command line, perhaps cut.
-    """
-
-    code: int | None
-    text: str = ""
-    command: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Return whether the program ended well."""
-        return self.code == 0
-
-    @property
-    def words(self) -> str:
-        """Return how it ended."""
-        return "does not end" if self.code is None else f"ends with exit code {self.code}"
-
-    @property
-    def last_line(self) -> str:
-        """Return the last line that the program wrote, empty where it wrote none."""
-        lines = telling([line for line in self.text.splitlines() if line.strip()])
-        return one_line(lines[-1], 300) if lines else ""
-
-    def words_beside(self, before: Ending | None) -> str:
-        """Return how the program ended before the plan and afterwards."""
-        was = "did not end" if before is None or before.code is None else f"{before.code}"
-        return f"exit code of `{self.command}`: {was} before, {self.code} afterwards"
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,8 @@ from doctor.model.scales import Severity
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import unmet_bounds, unmet_words
-from doctor.repair.examination import OFFLINE, Bench, Ending
+from doctor.repair.ending import Ending
+from doctor.repair.examination import OFFLINE, Bench
 from doctor.repair.limits import stale_metadata, within_limits
 from doctor.repair.links import by_links
 from doctor.repair.merging import install_of

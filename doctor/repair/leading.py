@@ -16,7 +16,6 @@ the search begins again: who does not fit it has to move.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -26,25 +25,25 @@ from doctor.base.requirements import (
     normalize_name,
 )
 from doctor.base.text import one_line
-from doctor.base.versions import major, public
+from doctor.base.versions import major
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
 from doctor.repair.bounds import bounds_of, broken, is_met, leaps, leaves_pins, limits_of
-from doctor.repair.examination import Bench, Ending
+from doctor.repair.ending import Ending
+from doctor.repair.examination import Bench
 from doctor.repair.merging import (
     combined,
     contradict,
-    install_of,
     instead,
     moved_names,
-    name_in,
+    moves_torch,
     named_in,
     without,
 )
 from doctor.repair.nearest import nearest
 from doctor.repair.other_releases import OtherReleases
-from doctor.repair.plan_reading import asked_by, installs_nothing_new, set_by
+from doctor.repair.plan_reading import adds_unnamed, asked_by, installs_nothing_new, set_by
 from doctor.repair.pruning import pruned
 from doctor.repair.reading import unmet
 from doctor.repair.requests import Original
@@ -57,7 +56,6 @@ from doctor.repair.unmoved import by_namespaces, by_reinstalling, without_moves
 _FAULTS, _RESTARTS = 8, 3
 _DETOURS, _STRETCH = 3, 3
 """Releases that brought another failure to go on from, and the changes after each."""
-_NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
 _Way = Callable[[State], "State | None"]
 _NEAR, _TOGETHER = 2, 1.0
 """Lines below the installed release, and seconds between two packages of one installation."""
@@ -232,9 +230,14 @@ class _Search:
         leap: State | None = None
         for plan in self._candidates(state):
             new = moved_names(plan) - moved_names(state.plan)
-            if plan.steps in tried or not self._goes_on() or self._strays(new, state):
+            if plan.steps in tried or not self._goes_on():
                 continue
-            if self._is_heavy(plan, state) is not heavy or leaves_pins(
+            if adds_unnamed(new - self._here.keys(), state.failure, self._original):
+                continue
+            moves = "torch" not in moved_names(state.plan) and moves_torch(
+                plan, self._here.get("torch")
+            )
+            if moves is not heavy or leaves_pins(
                 named_in(plan), self._within, self._trials.releases
             ):
                 continue
@@ -306,22 +309,6 @@ class _Search:
                 lines = self._trials.shelf(base, self._within).lines(name, up=up, leap=leap)
                 found = self._others.nearer(base, found, name, lines)
         return found
-
-    def _strays(self, names: Iterable[str], state: State) -> bool:
-        """Say whether a package would be added that nothing speaks of."""
-        absent = [name for name in names if name not in self._here]
-        missing = state.failure.error if _NO_MODULE.search(state.failure.error) else ""
-        told = normalize_name(" ".join((missing, *self._original.problems)))
-        return any(name not in told for name in absent)
-
-    def _is_heavy(self, plan: Plan, state: State) -> bool:
-        """Say whether a plan moves torch to another release."""
-        here = self._here.get("torch")
-        texts = [text for step in plan.steps if (one := install_of(step)) for text in one[1]]
-        named = [text for text in texts if name_in(text) == "torch"]
-        return "torch" not in moved_names(state.plan) and any(
-            here is None or text != f"torch=={public(here.version)}" for text in named
-        )
 
     def _candidates(self, state: State) -> Iterator[Plan]:
         """Yield the plans for a state: of a whole trial of it, or those of the original."""

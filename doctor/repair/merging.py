@@ -11,8 +11,10 @@ import msgspec
 
 from doctor.base.requirements import InvalidRequirement, Line, normalize_name, read_line
 from doctor.base.text import enumerate_words
+from doctor.base.versions import public
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
+from doctor.observe.scene import Distribution
 from doctor.repair.commands import variables
 
 _WITH_VALUE = frozenset(
@@ -329,4 +331,14 @@ def _may_idle(step: Step) -> bool:
         install is not None
         and not editables(step)
         and not any(word.startswith(forced) for word in install.head)
+    )
+
+
+def moves_torch(plan: Plan, here: Distribution | None) -> bool:
+    """Return whether a plan names another release of torch than the installed one."""
+    texts = (text for step in plan.steps if (one := install_of(step)) for text in one.requirements)
+    return any(
+        here is None or text != f"torch=={public(here.version)}"
+        for text in texts
+        if name_in(text) == "torch"
     )

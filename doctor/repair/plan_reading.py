@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from doctor.base.requirements import (
@@ -18,9 +19,12 @@ from doctor.model.report import Report
 from doctor.observe.scene import Distribution
 from doctor.repair import commands
 from doctor.repair.commands import Kind
+from doctor.repair.failures import Failure
 from doctor.repair.merging import install_of
 from doctor.repair.reading import SOURCE
-from doctor.repair.requests import actionable
+from doctor.repair.requests import Original, actionable
+
+_NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
 
 
 def installs_nothing_new(
@@ -67,3 +71,10 @@ def set_by(plan: Plan) -> dict[str, str]:
         wanted = commands.variables(step) or {}
         found |= {name: value or "" for name, value in wanted.items()}
     return found
+
+
+def adds_unnamed(absent: Iterable[str], failure: Failure, original: Original) -> bool:
+    """Say whether a plan would add a package that neither the failure nor a problem names."""
+    missing = failure.error if _NO_MODULE.search(failure.error) else ""
+    named = normalize_name(" ".join((missing, *original.problems)))
+    return any(name not in named for name in absent)

@@ -21,7 +21,8 @@ from doctor.model.report import Report
 from doctor.observe.installed.distributions import installed
 from doctor.observe.scene import Distribution
 from doctor.repair.commands import Kind
-from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, of_program, run_program
+from doctor.repair.ending import Ending
+from doctor.repair.examination import OFFLINE, Bench, Trial, of_program, run_program
 from doctor.repair.failures import Failure, came_further, failure_of, is_detour
 from doctor.repair.hiding import requests_of
 from doctor.repair.links import by_links

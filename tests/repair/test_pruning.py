@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Plan
-from doctor.repair.examination import Ending
+from doctor.repair.ending import Ending
 from doctor.repair.pruning import pruned
 from doctor.repair.states import State, Trials
 
