@@ -141,6 +141,7 @@ _REASONS = {
             Recipe(
                 title="Install the toolkit's libraries for developers, and configure anew",
                 use_if=(
+                    LINUX,
                     Condition(fact="host.package_manager", equals="apt"),
                     "the target begins with CUDA::",
                 ),

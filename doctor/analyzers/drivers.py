@@ -335,7 +335,7 @@ _TABLE: dict[str, Text] = {
                 '--group-add "$(getent group render | cut -d: -f3)" "$1"',
                 "sh",
                 "<image>",
-                use_if=("the program runs in a container",),
+                use_if=(LINUX, "the program runs in a container"),
                 ask={"image": "the image of the program"},
             ),
         ),

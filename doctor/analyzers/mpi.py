@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
-from doctor.analyzers.recipes import command, variables
+from doctor.analyzers.recipes import LINUX, command, variables
 from doctor.analyzers.texts import Text, explained
 from doctor.model.scales import Severity
 
@@ -71,6 +71,7 @@ _TABLE: dict[str, Text] = {
                 "sh",
                 "-c",
                 "env | grep OMPI_MCA; ompi_info --all --parsable | grep -E 'rmaps.*source'",
+                use_if=(LINUX,),
                 look=True,
             ),
         ),

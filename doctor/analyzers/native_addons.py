@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
-from doctor.analyzers.recipes import WINDOWS, code, command
+from doctor.analyzers.recipes import LINUX, WINDOWS, code, command
 from doctor.analyzers.texts import Text, explanation, objects_of
 from doctor.model.events import Event
 from doctor.model.issues import Recipe
@@ -199,6 +199,7 @@ _TABLE: dict[str, Text] = {
                 "sh",
                 "-c",
                 "find node_modules -name '*.node' -exec ldd {} + | grep 'not found'",
+                use_if=(LINUX,),
                 look=True,
             ),
         ),

@@ -270,8 +270,10 @@ def _stranger(
         recipes = (_upgrade_for_cuda(case),)
     elif caller and NAME.fullmatch(distribution) and distribution != "torch":
         asking = names.distribution_of(caller.name) or caller.name
-        # Without a path the name may be a module inside of the caller, and another's on PyPI.
-        known = bool(path or names.distribution_of(package))
+        # Of an attribute without a path the name may be a module inside of the caller, and
+        # another's on PyPI.
+        imported = event.kind == "name-not-importable"
+        known = bool(path or imported or names.distribution_of(package))
         recipes = (
             *(
                 (_upgrade(f"Update {package}, where {caller.name} is the newer one", distribution),)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
-from doctor.analyzers.recipes import code, command
+from doctor.analyzers.recipes import LINUX, code, command
 from doctor.analyzers.texts import Text, explanation, objects_of
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
@@ -197,6 +197,7 @@ _TABLE: dict[str, Text] = {
                 "<symbol>",
                 "<file>",
                 ask={"symbol": "the name in the message", "file": "the library of the backend"},
+                use_if=(LINUX,),
                 look=True,
             ),
         ),

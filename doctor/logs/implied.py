@@ -38,6 +38,18 @@ _STACK = frozenset(
 """Packages whose release decides whether another one imports."""
 _APPLE = re.compile(r"\bApple M\d\b")
 _INTEL = re.compile(r"\bmacOS-[\d.]{2,8}-x86_64|\bosx-64\b|\bPython \d.{0,40}\bx86_64\b")
+_CARD = re.compile(r"\b(?:RX (90[67])\d|RX (\d\d)\d\d|(MI\d)\d\d?[05][XA]?)\b")
+_CARDS = {
+    **{"68": "gfx1030", "69": "gfx1030", "67": "gfx1031", "66": "gfx1032", "65": "gfx1032"},
+    **{"79": "gfx1100", "78": "gfx1101", "77": "gfx1101", "76": "gfx1102"},
+    **{"MI1": "gfx908", "MI2": "gfx90a", "MI3": "gfx942"},
+    **{"907": "gfx1201", "906": "gfx1200"},
+}
+"""Chips by the beginning of a card's number (AMD's table of GPU specifications)."""
+_OF_PROCESSORS = frozenset(
+    {"gfx902", "gfx909", "gfx90c", "gfx1013", "gfx1033", "gfx1035", "gfx1036", "gfx1037"}
+    | {"gfx1103", "gfx1150", "gfx1151", "gfx1152"}
+)
 _CHIP = re.compile(r"\b(gfx\d{3,4}[a-f]?)\b")
 
 
@@ -214,9 +226,20 @@ def _rosetta(text: Sequence[str]) -> dict[str, Fact]:
 
 
 def _amd(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Read the chips of a machine that shows AMD's GPUs and none of NVIDIA's."""
+    """Read the cards of a machine that shows AMD's GPUs and none of NVIDIA's.
+
+    The graphics of a processor is no reason for a build for ROCm.
+    """
     if _value("amd.gpu_present", facts) is not True or _value("nvidia.gpu_present", facts):
         return {}
-    chips = dict.fromkeys(found for line in text for found in _CHIP.findall(line))
+    cards = (next(filter(None, one)) for line in text for one in _CARD.findall(line))
+    chips = dict.fromkeys(
+        chip
+        for chip in (
+            *(found for line in text for found in _CHIP.findall(line)),
+            *(_CARDS[card] for card in cards if card in _CARDS),
+        )
+        if chip not in _OF_PROCESSORS
+    )
     gpus = {"amd.gpus": present([{"gfx": chip} for chip in chips], _SOURCE)} if chips else {}
     return {"nvidia.gpu_present": absent(_SOURCE), **gpus}

@@ -226,6 +226,8 @@ def test_new_pins_are_judged_offline(tmp_path: Path) -> None:
         ("transformers==4.57.1 torch==1.13.1", "transformers 4.57.1 needs torch 2.2.0 to"),
         ("torch==2.7.0 triton==3.0.0", "torch 2.7.0 needs triton 3.3.0"),
         ("jax==0.4.30 jaxlib==0.4.20", "jax 0.4.30 needs jaxlib 0.4.30"),
+        ("torch==2.99.0 torchvision==0.20.1", "torchvision 0.20.1 needs torch 2.5.1"),
+        ("transformers==4.56.1 huggingface-hub==1.0.1", "needs huggingface-hub"),
         ("xfuser==0.4.4 yunchang==0.3.0", "xfuser 0.4.4 needs yunchang >=0.6.0"),
     ],
 )
@@ -240,7 +242,6 @@ def test_pins_that_a_table_keeps_apart(tmp_path: Path, arguments: str, rule: str
     [
         "torch==2.5.1 torchvision==0.20.1 torchaudio==2.5.1",
         "torch==2.7.0 triton==3.3.0",
-        "torch==2.99.0 torchvision==0.20.1",
         "torchvision==0.99.0 torch==2.5.1",
         "jax==0.4.30 jaxlib==0.4.30",
         "transformers>=4.40 torch",
