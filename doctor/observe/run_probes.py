@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import queue
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TypeAlias
 
 import doctor.observe.probes
 from doctor.base.errors import DoctorError
@@ -22,8 +20,18 @@ from doctor.observe.scene import Scene
 _BOUND = 20.0
 """Seconds for a probe that names no bound of its own."""
 
-_Messages: TypeAlias = "queue.SimpleQueue[tuple[str, Fact] | str]"
-"""Messages of a probe: facts, and at last why it did not finish, or an empty text."""
+
+class _Answer:
+    """What a probe gave so far, and once it ended why it did not finish, or an empty text.
+
+    Its reader is woken once, at the end. Woken for each fact, the two threads would pass the
+    interpreter's lock to each other a thousand times.
+    """
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Fact] = {}
+        self.failure = ""
+        self.is_whole = threading.Event()
 
 
 def probes() -> tuple[ModuleType, ...]:
@@ -76,7 +84,7 @@ class _Lane:
 
     def __init__(self, modules: Sequence[ModuleType], scene: Scene, deadline: float) -> None:
         self._modules, self._scene, self._deadline = modules, scene, deadline
-        self._messages: list[_Messages] = [queue.SimpleQueue() for _ in modules]
+        self._answers = [_Answer() for _ in modules]
         self._started = time.monotonic()
         self._turn = 0
         self._start(0)
@@ -88,7 +96,7 @@ class _Lane:
         for number in range(first, len(self._modules)):
             if number < self._turn:
                 return
-            _run_probe(self._modules[number], self._scene, self._messages[number])
+            _run_probe(self._modules[number], self._scene, self._answers[number])
 
     def results(self) -> Iterator[tuple[str, dict[str, Fact], str]]:
         """Yield, for each probe, its name, its facts, and why it did not finish, if it did not."""
@@ -98,32 +106,27 @@ class _Lane:
             self._started = time.monotonic()
 
     def _collect(self, number: int, bound: float) -> tuple[dict[str, Fact], str]:
-        facts: dict[str, Fact] = {}
-        while True:
-            try:
-                end = min(self._started + bound, self._deadline)
-                item = self._messages[number].get(timeout=max(end - time.monotonic(), 0.001))
-            except queue.Empty:
-                if time.monotonic() >= self._deadline:
-                    return facts, "the time budget of the whole run was used up"
-                self._turn = number + 1
-                self._start(self._turn)
-                return facts, f"gave no answer within {bound:.0f} s"
-            if isinstance(item, str):
-                return facts, item
-            facts[item[0]] = item[1]
+        answer = self._answers[number]
+        end = min(self._started + bound, self._deadline)
+        if answer.is_whole.wait(max(end - time.monotonic(), 0.001)):
+            return answer.facts, answer.failure
+        given = dict(answer.facts)
+        if time.monotonic() >= self._deadline:
+            return given, "the time budget of the whole run was used up"
+        self._turn = number + 1
+        self._start(self._turn)
+        return given, f"gave no answer within {bound:.0f} s"
 
 
-def _run_probe(module: ModuleType, scene: Scene, messages: _Messages) -> None:
+def _run_probe(module: ModuleType, scene: Scene, answer: _Answer) -> None:
     try:
-        for item in module.probe(scene):
-            messages.put(item)
+        for name, fact in module.probe(scene):
+            answer.facts[name] = fact
     except DoctorError as error:
-        messages.put(str(error))
+        answer.failure = str(error)
     except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
         no = refusal_of(error)
-        messages.put(
+        answer.failure = (
             refused(*no) if no and no.what != "rights" else f"{type(error).__name__}: {error}"
         )
-    else:
-        messages.put("")
+    answer.is_whole.set()
