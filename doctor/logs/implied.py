@@ -40,10 +40,20 @@ _APPLE = re.compile(r"\bApple M\d\b")
 _INTEL = re.compile(r"\bmacOS-[\d.]{2,8}-x86_64|\bosx-64\b|\bPython \d.{0,40}\bx86_64\b")
 _CARD = re.compile(r"\b(?:RX (90[67])\d|RX (\d\d)\d\d|(MI\d)\d\d?[05][XA]?)\b")
 _CARDS = {
-    **{"68": "gfx1030", "69": "gfx1030", "67": "gfx1031", "66": "gfx1032", "65": "gfx1032"},
-    **{"79": "gfx1100", "78": "gfx1101", "77": "gfx1101", "76": "gfx1102"},
-    **{"MI1": "gfx908", "MI2": "gfx90a", "MI3": "gfx942"},
-    **{"907": "gfx1201", "906": "gfx1200"},
+    "68": "gfx1030",
+    "69": "gfx1030",
+    "67": "gfx1031",
+    "66": "gfx1032",
+    "65": "gfx1032",
+    "79": "gfx1100",
+    "78": "gfx1101",
+    "77": "gfx1101",
+    "76": "gfx1102",
+    "MI1": "gfx908",
+    "MI2": "gfx90a",
+    "MI3": "gfx942",
+    "907": "gfx1201",
+    "906": "gfx1200",
 }
 """Chips by the beginning of a card's number (AMD's table of GPU specifications)."""
 _OF_PROCESSORS = frozenset(
