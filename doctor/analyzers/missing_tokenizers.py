@@ -82,7 +82,7 @@ def _of_hub(event: Event, model: str) -> Explanation:
     has_owner = "/" in model
     return explanation(
         event,
-        f"No tokenizer was had for {model} of the Hugging Face hub",
+        f"No tokenizer was found for {model} of the Hugging Face hub",
         (
             "Its repository holds no files of a tokenizer, the hub was not reached, or a folder of "
             "that name beside the program hides it."

@@ -123,7 +123,7 @@ _TABLE: dict[str, Text] = {
                 use_if=("matplotlib opens the window",),
             ),
             command(
-                "Give the program a screen that nobody sees",
+                "Run the program under a virtual display",
                 "xvfb-run",
                 "-a",
                 "python3",

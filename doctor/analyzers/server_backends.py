@@ -154,7 +154,7 @@ _TABLE: dict[str, Text] = {
         "of another release asks for another one.",
         (
             Recipe(
-                title="Have the folder of the package searched",
+                title="Let the loader search the folder of the package",
                 note="Inside the container, before the server starts.",
                 steps=(
                     Action(

@@ -90,7 +90,7 @@ def _other_release(event: Event, image: tuple[int, int], board: tuple[int, int])
     return explanation(
         event,
         f"The image is for L4T r{image[0]}.{image[1]}, and the board runs {there}",
-        "The board lends its CUDA libraries to the container, so the image has to be for the "
+        "The container takes the CUDA libraries of the board, so the image has to be for the "
         f"board's release. This one asks for {event.objects.get('library', 'libraries')} of "
         "another CUDA or from another folder.",
         update
