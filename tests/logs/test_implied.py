@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from doctor.logs import reading
 from doctor.logs.described import described_facts
 from doctor.model.facts import Facts, State, value_of
+from tests.command import doctor
 
 _SHORT_REPORT = """- `diffusers` version: 0.4.0.dev0
 - Platform: Linux-4.4.0-19041-Microsoft-x86_64-with-glibc2.31
@@ -99,3 +101,11 @@ def test_two_answers_are_none() -> None:
 
 def test_the_gpu_of_another_vendor_rules_one_of_nvidia_out() -> None:
     assert facts_of(_AMD)["nvidia.gpu_present"].state is State.ABSENT
+
+
+def test_the_plan_for_a_pasted_list_is_for_another_machine(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(_LIST, encoding="utf-8")
+    said = doctor("check", "--from", "list.txt", cwd=tmp_path)
+    assert "move keras and numpy to what goes together" in said.out
+    assert "on that machine, doctor fix --prove tries the plan" in said.out
+    assert "in a copy of this environment" not in said.out

@@ -16,7 +16,7 @@ from doctor.model.scales import Severity
 from doctor.report.view import plan as plans
 from doctor.report.view.blocks import Block, Commands, Paragraph, Piece
 from doctor.report.view.detail import Detail
-from doctor.report.view.words import flat
+from doctor.report.view.words import flat, is_pasted
 
 _MOST = 6
 _OF_ENVIRONMENT = re.compile(
@@ -55,6 +55,10 @@ def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
                 yield block
                 if isinstance(block, Paragraph) and block.label == "changes":
                     yield from _stays(plan, report.observation.facts)
+    if is_pasted(report):
+        text = "on that machine, doctor fix --prove tries the plan in a copy first"
+        yield Paragraph((Piece(text),), "next")
+        return
     shell = Shell.POWERSHELL if windows else Shell.POSIX
     what = "the fix above" if is_fix(report) else "the plan"
     text = f"try {what} in a copy of this environment, and check it there:"

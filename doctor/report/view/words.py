@@ -80,13 +80,18 @@ def nothing(report: Report) -> str:
     return "Nothing found, but no check ran either: this speaks of versions and files only."
 
 
+def is_pasted(report: Report) -> bool:
+    """Return whether the report is of a text that describes another machine."""
+    return [one.chosen_by for one in report.observation.targets] == ["a pasted environment"]
+
+
 def _why_nothing(report: Report) -> str:
     """Say why there was nothing to judge, by what was looked at."""
     if refused := next(
         (one.reason for one in report.observation.outcomes if refused_what(one.reason)), ""
     ):
         return f"Nothing to judge: no check could run. {refused[:1].upper()}{refused[1:]}."
-    if [target.chosen_by for target in report.observation.targets] == ["a pasted environment"]:
+    if is_pasted(report):
         return (
             "Nothing to judge: the text names no release of a framework that doctor knows "
             "(torch, JAX, TensorFlow, ONNX Runtime, Candle), and no check ran."
