@@ -7,6 +7,8 @@ import sys
 from typing import Any
 
 _PARTS = 100
+_HEAD = re.compile(r"\[([A-Za-z0-9_-]{1,100})\]")
+_PAIR = re.compile(r'([A-Za-z0-9_-]{1,100}) = "([A-Za-z0-9 ._:/+-]{0,200})"')
 _WORD, _BLANKS = re.compile(r"""[\w"'-]+"""), re.compile(r"[ \t]+")
 
 
@@ -16,6 +18,8 @@ class TomlError(ValueError):
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the table that a text holds; raises TomlError."""
+    if (flat := _flat(text)) is not None:
+        return flat
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -28,6 +32,27 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise TomlError("it nests too deep") from None
     except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
         raise TomlError(str(error)) from None
+
+
+def _flat(text: str) -> dict[str, Any] | None:
+    """Return the table of a text that holds strings alone, such as rustup's; None of any other.
+
+    The parser is large, and its import takes longer than the rest of a look at Rust.
+    """
+    found: dict[str, Any] = {}
+    table = found
+    for line in text.split("\n"):
+        if not line.strip(" \t"):
+            continue
+        if head := _HEAD.fullmatch(line):
+            if head[1] in found:
+                return None
+            table = found[head[1]] = {}
+        elif (pair := _PAIR.fullmatch(line)) and pair[1] not in table:
+            table[pair[1]] = pair[2]
+        else:
+            return None
+    return found
 
 
 def _is_endless(line: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -38,15 +37,27 @@ def style(stream: object = None) -> Style:
     ) not in ("", "0")
     dumb = os.environ.get("TERM") == "dumb"
     colour = not os.environ.get("NO_COLOR") and (forced or (tty and not dumb))
-    columns = (
-        shutil.get_terminal_size((100, 24)).columns if tty or os.environ.get("COLUMNS") else 100
-    )
+    columns = _columns() if tty or os.environ.get("COLUMNS") else _FILE_WIDTH
     return Style(
         colour=colour,
         unicode=encoding.startswith("utf"),
         width=max(40, min(columns, 120)),
         interactive=tty and not dumb,
     )
+
+
+def _columns() -> int:
+    """Return the terminal's width as `shutil.get_terminal_size` does, without its imports."""
+    try:
+        columns = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        columns = 0
+    if columns <= 0:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ else 0
+        except (OSError, ValueError, AttributeError):
+            columns = 0
+    return columns or _FILE_WIDTH
 
 
 def write_out(text: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
 from doctor.base.suggestions import suggest
 from doctor.cli.console import say
 from doctor.host import read_regular
+from doctor.host.which import which
 
 __all__ = ["called", "shadow", "suggest", "warn_of_shadow"]
 
@@ -34,7 +34,7 @@ def called() -> tuple[str, ...]:
     if "pipx" in parts and ".cache" in parts:
         return ("pipx", "run", "canary-doctor")
     for name in ("doctor", "canary-doctor"):
-        found = shutil.which(name)
+        found = which(name)
         if found and Path(found).parent.resolve() == path.parent.resolve():
             return (name,)
     return (sys.argv[0],) if path.is_file() else ("canary-doctor",)
@@ -45,7 +45,7 @@ def shadow() -> str | None:
 
     None where `doctor` is ours, or nobody's.
     """
-    first = shutil.which("doctor")
+    first = which("doctor")
     if (
         first is None
         or Path(first).parent.resolve()

@@ -6,7 +6,6 @@ A test hands in another root and another environment instead of patching modules
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -15,6 +14,7 @@ from pathlib import Path
 from doctor.base.refusals import current_folder
 from doctor.host.process import CompletedCommand, Termination, run
 from doctor.host.reading import read_regular, read_whole_text
+from doctor.host.which import which
 
 
 class Host:
@@ -101,8 +101,8 @@ class Host:
         Relative entries of that are passed over.
         """
         if os.path.dirname(command):  # noqa: PTH120 - "./x" has one, and none as a Path
-            return shutil.which(command)
-        found = shutil.which(command, path=_absolute(self.env.get("PATH", os.defpath)))
+            return which(command)
+        found = which(command, _absolute(self.env.get("PATH", os.defpath)))
         # On Windows the current folder is searched as well, and what lies there is found by a
         # relative path.
         return found if found and Path(found).is_absolute() else None

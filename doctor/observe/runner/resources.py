@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -92,6 +91,8 @@ def _free(folder: Path) -> tuple[int | None, int | None]:
     None where that does not tell, or counts no inodes.
     """
     try:
+        import shutil
+
         free = shutil.disk_usage(folder).free
         seen = os.statvfs(folder) if hasattr(os, "statvfs") else None
     except OSError:
