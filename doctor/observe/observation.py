@@ -24,6 +24,7 @@ from doctor.model.scales import Tier
 from doctor.model.watching import Watcher
 from doctor.observe.checkouts import find_workspace
 from doctor.observe.installed.distributions import installed
+from doctor.observe.installed.record_check import Look, look_early
 from doctor.observe.run_probes import probes, run_probes
 from doctor.observe.scene import Interpreter, Scene
 from doctor.observe.targets import Choice, TargetError, choose_interpreter, describe
@@ -145,7 +146,7 @@ def _scene(request: Request, meanwhile: Callable[[], object]) -> tuple[Scene, Ch
         choice = choose_interpreter(
             request.host, request.python, request.project if request.in_project else None
         )
-        interpreter = _described(request.host, choice.path, meanwhile)
+        interpreter, early = _described(request.host, choice.path, meanwhile)
     except TargetError as error:
         if request.python is not None or workspace is None:
             raise
@@ -159,22 +160,31 @@ def _scene(request: Request, meanwhile: Callable[[], object]) -> tuple[Scene, Ch
         # Whatever python3 a Rust programmer's shell happens to hold is no target.
         return alone, None, ""
     return (
-        msgspec.structs.replace(alone, interpreter=interpreter, distributions=distributions),
+        msgspec.structs.replace(
+            alone, interpreter=interpreter, distributions=distributions, early=early
+        ),
         choice,
         "",
     )
 
 
-def _described(host: Host, path: Path, meanwhile: Callable[[], object]) -> Interpreter:
-    """Start the interpreter, and load the probes and what blanks secrets while it answers."""
+def _described(
+    host: Host, path: Path, meanwhile: Callable[[], object]
+) -> tuple[Interpreter, Look | None]:
+    """Start the interpreter, and load the probes and what blanks secrets while it answers.
+
+    A look at the files beside it begins as well.
+    """
+    early: list[Look | None] = []
 
     def load() -> None:
+        early.append(look_early(host, path))
         probes()
         load_rules()
         meanwhile()
 
     said = run_in_threads({"": partial(describe, host, path)}, meanwhile=load)
-    return said[""]
+    return said[""], early[0]
 
 
 def _elsewhere(request: Request) -> str:

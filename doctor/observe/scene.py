@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.host import Host
+from doctor.observe.installed.record_check import Look
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +61,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of a probe: host, interpreter if any, distributions, Cargo workspace if any.
 
     `project` is the folder of `--project`; `features` are those of the workspace that it is to be
-    judged with (`--features`).
+    judged with (`--features`). `early` is a look at the files of the environment that was begun
+    before the interpreter had described itself.
     """
 
     host: Host
@@ -69,3 +71,4 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     project: Path | None = None
     workspace: Path | None = None
     features: tuple[str, ...] = ()
+    early: Look | None = None

@@ -23,8 +23,8 @@ from packaging.tags import Tag, compatible_tags, cpython_tags, parse_tag
 from doctor.environments.environment import Environment, interpreter_of
 from doctor.host import UnreadableFile, read_regular
 from doctor.observe.installed.distributions import record_of
+from doctor.observe.installed.records import rows
 from doctor.observe.probes.files.owners import HASHED_BY, hash_of
-from doctor.observe.probes.files.records import rows
 from doctor.observe.scene import Distribution, Interpreter
 from doctor.observe.targets import TargetError
 

@@ -19,8 +19,8 @@ from doctor.environments.environment import Environment, interpreter_of
 from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, Facts, absent, present, value_of
 from doctor.observe.installed.distributions import installed, record_of, requirements
+from doctor.observe.installed.records import rows
 from doctor.observe.probes.files.owners import HASHED_BY, hash_of
-from doctor.observe.probes.files.records import rows
 from doctor.observe.scene import Distribution
 from doctor.observe.targets import TargetError
 

@@ -52,9 +52,9 @@ from doctor.observe.cargo.lock import read_lock
 from doctor.observe.cargo.toolchain import find_toolchain
 from doctor.observe.installed import modules
 from doctor.observe.installed.distributions import extras_of, installed, record_of, requirements
+from doctor.observe.installed.records import rows
 from doctor.observe.manifests import kind_of
 from doctor.observe.probes import amd, intel, machine, pci, resources
-from doctor.observe.probes.files.records import rows
 from doctor.observe.runner.verdicts import judged
 from doctor.observe.scene import Interpreter, Scene
 from doctor.pipeline.assess import assess

@@ -22,9 +22,8 @@ from doctor.host.reading import RECORD, UnreadableFile, read_given, read_regular
 from doctor.model.facts import Fact, State
 from doctor.observe import checkouts, targets
 from doctor.observe.binaries import elf
-from doctor.observe.installed import extension_files, modules
+from doctor.observe.installed import extension_files, modules, records
 from doctor.observe.probes import files, own_modules, python, requirements, torch
-from doctor.observe.probes.files import records
 from tests.command import environment
 from tests.hosts import put, python_at, script
 from tests.sites import install, requires, seen_at, site_of

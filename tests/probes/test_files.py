@@ -7,14 +7,15 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from doctor.facts.conditions import condition_holds
 from doctor.model.facts import State
 from doctor.model.issues import Condition
 from doctor.model.vocabulary import is_known
+from doctor.observe.installed import record_check, records
 from doctor.observe.probes import files
-from doctor.observe.probes.files import records
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, seen_of, site_of
 
@@ -49,8 +50,8 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
     A helper process looks at a large one first.
     """
-    monkeypatch.setattr(files, "_LARGE", 0 if request.param == "large" else 1 << 30)
-    monkeypatch.setattr(files, "_processors", lambda: 2)
+    monkeypatch.setattr(record_check, "_LARGE", 0 if request.param == "large" else 1 << 30)
+    monkeypatch.setattr(record_check, "_processors", lambda: 2)
     return str(request.param)
 
 
@@ -239,3 +240,36 @@ def test_a_real_library_cut_short(clone: Callable[..., Path]) -> None:
     library.write_bytes(whole[: len(whole) // 2])
     seen = values(facts_of(files.probe(seen_of(python))))
     assert seen["files.damaged_packages"] == ["torch==2.13.0"]
+
+
+def test_a_look_that_began_early_counts_for_the_same_packages(tmp_path: Path, size: str) -> None:
+    _torch(tmp_path)
+    host = seen_at(tmp_path).host
+    early = record_check.look_early(host, tmp_path / "bin/python")
+    assert (early is not None) == (size == "large")
+    if early is None:
+        return
+    assert [Path(path).parent.name for path in early.paths] == ["torch-2.5.1.dist-info"]
+    assert early.intact() == frozenset(early.paths)
+    (site_of(tmp_path) / "torch/__init__.py").unlink()
+    late = record_check.look_early(host, tmp_path / "bin/python")
+    assert late is not None
+    assert not late.intact()
+    seen = msgspec.structs.replace(seen_at(tmp_path), early=late)
+    assert values(facts_of(files.probe(seen)))["files.missing_packages"] == ["torch==2.5.1"]
+
+
+def test_no_look_begins_early_in_an_environment_of_conda(tmp_path: Path) -> None:
+    _torch(tmp_path)
+    (tmp_path / "conda-meta").mkdir()
+    assert record_check.look_early(seen_at(tmp_path).host, tmp_path / "bin/python") is None
+
+
+def test_a_look_at_other_packages_does_not_count(tmp_path: Path, size: str) -> None:
+    _torch(tmp_path / "one")
+    _torch(tmp_path / "two")
+    (site_of(tmp_path / "two") / "torch/__init__.py").unlink()
+    early = record_check.look_early(seen_at(tmp_path / "one").host, tmp_path / "one/bin/python")
+    seen = msgspec.structs.replace(seen_at(tmp_path / "two"), early=early)
+    assert values(facts_of(files.probe(seen)))["files.missing_packages"] == ["torch==2.5.1"]
+    assert size in ("small", "large")

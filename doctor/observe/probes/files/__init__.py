@@ -5,15 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from doctor.host import Host
 from doctor.host.reading import UnreadableFile, read_regular
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.installed.distributions import record_of
-from doctor.observe.probes.files import records
+from doctor.observe.installed.record_check import CHECKED, look_at
+from doctor.observe.installed.records import kind_of, rows
 from doctor.observe.probes.files.generations import (
     Needs,
     Replaced,
@@ -22,7 +21,6 @@ from doctor.observe.probes.files.generations import (
     package_facts,
 )
 from doctor.observe.probes.files.owners import Wrong, claims, owner_of
-from doctor.observe.probes.files.records import kind_of, rows
 from doctor.observe.scene import Distribution, Scene
 
 WAITS = True
@@ -33,20 +31,6 @@ _SOURCE = "RECORD files"
 _MOST_UNREAD = 3
 _POINTER = b"version https://git-lfs"
 _LARGEST_POINTER = 1024
-_LARGE = 256 << 10
-"""Bytes of all RECORDs above which a helper process checks first.
-
-12,000 files take longer than its start.
-"""
-_PATIENCE = 8.0
-_CHECKED = re.compile(
-    r"torch|torchvision|torchaudio|torchao|(pytorch-)?triton.*|nvidia-.*|cuda-bindings|numpy"
-    r"|xformers|flash-attn.*|bitsandbytes"
-    r"|flashinfer.*|vllm|sgl-kernel|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d"
-    r"|jaxlib|jax-.*|cupy-.*"
-    r"|onnxruntime.*|sageattention|opencv-.*"
-)
-
 _OF_TORCH = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
 """Packages that `import torch` proves whole enough to run, or not."""
 
@@ -59,9 +43,9 @@ def probe(scene: Scene) -> FactStream:
     """
     if scene.interpreter is None:
         return
-    checked = [one for one in scene.distributions if _CHECKED.fullmatch(one.name)]
+    checked = [one for one in scene.distributions if CHECKED.fullmatch(one.name)]
     unread: list[str] = []
-    intact = _intact(scene.host, checked)
+    intact = _intact(scene, checked)
     wrong = [each for one in checked if one.name not in intact for each in _wrong(one, unread)]
     others = claims(wrong, scene.distributions)
     needs = needs_of(scene) if wrong else Needs({}, frozenset())
@@ -167,33 +151,16 @@ def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
             yield Wrong(one, path, wanted, size)
 
 
-def _intact(host: Host, checked: Iterable[Distribution]) -> frozenset[str]:
+def _intact(scene: Scene, checked: Iterable[Distribution]) -> frozenset[str]:
     """Return the distributions that a helper process finds intact.
 
     This process works meanwhile, and examines the others itself.
-
-    That process is doctor's own interpreter. Where it cannot be started, or does not answer,
-    nothing is known of anything.
     """
-    asked = [(one.name, str(one.folder / "RECORD")) for one in checked if one.installer != "conda"]
-    if _processors() < 2 or sum(_size(path) for _, path in asked) < _LARGE:
-        return frozenset()
-    argv = [sys.executable, "-I", "-S", records.__file__, *(path for _, path in asked)]
-    told = host.run(argv, timeout=_PATIENCE).output.split()
-    return frozenset(
-        asked[int(number)][0] for number in told if number.isdecimal() and int(number) < len(asked)
-    )
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116 - a Path would be made for nothing else
-    except OSError:
-        return 0
+    asked = {str(one.folder / "RECORD"): one.name for one in checked if one.installer != "conda"}
+    early = scene.early
+    look = early if early and asked.keys() <= {*early.paths} else look_at(scene.host, tuple(asked))
+    intact = look.intact() if look else frozenset()
+    return frozenset(name for path, name in asked.items() if path in intact)
 
 
 def _is_pointer(each: Wrong) -> bool:

@@ -19,8 +19,8 @@ from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.binaries.elf import ElfError, opened
 from doctor.observe.installed.distributions import extras_of, record_of, requirements
 from doctor.observe.installed.extension_files import Compiled, list_files
+from doctor.observe.installed.records import kind_of, rows
 from doctor.observe.probes.files.owners import Wrong
-from doctor.observe.probes.files.records import kind_of, rows
 from doctor.observe.scene import Distribution, Interpreter, Scene
 
 _MOST_READ = 400

@@ -10,7 +10,7 @@ import msgspec
 
 from doctor.host.reading import UnreadableFile, descriptor_of
 from doctor.observe.installed.distributions import record_of
-from doctor.observe.probes.files.records import rows
+from doctor.observe.installed.records import rows
 from doctor.observe.scene import Distribution
 
 _LARGEST_HASHED, _BLOCK = 256 << 20, 1 << 20
