@@ -25,7 +25,7 @@ _START = r"(?:^|[\s'\"(=:,\[`])"
 PLACES = (
     # Systems. Paths under /usr and /opt stand in the logs of Macs as well.
     Sign("os", "windows", r"\b[A-Za-z]:\\{1,2}[\w.]", (":\\",)),
-    Sign("os", "windows", r"\bwin_amd64\b", ("win_amd64",)),
+    Sign("os", "windows", r"\bwin_amd64\b|/win-64::", ("win_amd64", "/win-64::")),
     Sign(
         "os",
         "windows",
@@ -47,6 +47,20 @@ PLACES = (
         "macos",
         r"\bmacosx[_-]\d|\bdyld\[\d|\bDarwin Kernel|\bOS: {0,4}[Mm]ac ?OS|/[\w.+-]{1,100}\.dylib\b",
         ("macosx", "dyld[", "darwin kernel", "os: mac", ".dylib"),
+    ),
+    # A form's own row.
+    Sign(
+        "os",
+        "macos",
+        r"\b(?:OS|Operating [Ss]ystem|Platform)\b[^:\n]{0,40}:[*_` ]{0,6}[\w ,]{0,40}"
+        r"\b(?:macOS|MacBook|Mac ?OS X|Mac(?: mini| Studio| Pro)?\b)",
+        ("macos", "macbook", "mac os", "mac mini", "mac studio"),
+    ),
+    Sign(
+        "os",
+        "windows",
+        r"\b(?:OS Platform|Operating [Ss]ystem)\b[^:\n]{0,40}:[*_` ]{0,6}(?:Microsoft )?Windows\b",
+        ("windows",),
     ),
     Sign("os", "macos", _START + r"/private/var/folders/", ("/private/var/folders/",)),
     Sign(
@@ -137,6 +151,12 @@ PLACES = (
         r"\baarch64-linux-gnu\b|\blinux-aarch64(?:-c|[/\\])|\(aarch64\)$",
         ("aarch64-linux-gnu", "linux-aarch64", "(aarch64)"),
     ),
+    Sign(
+        "machine",
+        "arm64",
+        r"\bmacosx[-_]\d{2}[._]\d{1,2}[-_]arm64\b|\bApple M\d\b",
+        ("macosx", "apple m"),
+    ),
     # Containers. What the docker command itself reports comes from the host.
     Sign(
         "container",
@@ -163,6 +183,14 @@ PLACES = (
         "yes",
         r"microsoft-standard-WSL|/usr/lib/wsl/|\bWSL ?2\b|" + _START + r"/mnt/[a-z]/",
         ("microsoft-standard-wsl", "/usr/lib/wsl/", "wsl2", "wsl 2", "/mnt/"),
+    ),
+    # A sentence, not an item of a form.
+    Sign(
+        "wsl",
+        "yes",
+        r"\b(?:in|on|under|inside|using|use|fresh|through|via|with) (?:[\w.-]{1,20} ){0,3}"
+        r"Windows Subsystem for Linux\b|^[\w ]{0,20}: ?Windows Subsystem for Linux\b",
+        ("windows subsystem",),
     ),
     # Windows names a new machine so, and WSL takes its name over into the prompt of bash.
     Sign(

@@ -31,6 +31,7 @@ _TOOLS = frozenset(
 )
 """Speakers of events that install or build."""
 _COMPILERS = frozenset({"the C++ compiler", "nvcc", "ptxas", "MSVC", "ninja", "the linker"})
+_EXAMPLE = re.compile(r"\(?\be\.g\.?[^)\n:]{1,80}\)?(?=[*_`\s]{0,4}:)")
 _CREDENTIALS = re.compile(r"//[^/@\s]{1,200}@")
 _UNIX = "unix"
 """What a sign says that leaves open whether it is Linux or macOS."""
@@ -180,7 +181,8 @@ def _context(log: Log, found: Mapping[str, list[str]]) -> Context:
 def _values(lines: Sequence[str]) -> Mapping[str, list[str]]:
     """Return the values that lines show of each field of the context, in their order."""
     signs = _signs()
-    encoded = [line[:LONGEST].encode("utf-8", "replace").lower() for line in lines]
+    lines = [_without_example(line[:LONGEST]) for line in lines]
+    encoded = [line.encode("utf-8", "replace").lower() for line in lines]
     starts = list(accumulate((len(line) + 1 for line in encoded), initial=0))
     tried = [0] * len(_SIGNS)
     last = [-1] * len(_SIGNS)
@@ -202,6 +204,11 @@ def _values(lines: Sequence[str]) -> Mapping[str, list[str]]:
                 if value:
                     values[value] = None
     return {about: list(values) for about, values in found.items()}
+
+
+def _without_example(line: str) -> str:
+    """Return a line without the example in a form's label: "OS (e.g., Ubuntu 16.04): macOS"."""
+    return _EXAMPLE.sub(" ", line, count=1) if "e.g" in line else line
 
 
 def _value(sign: Sign, line: str) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from packaging.markers import InvalidMarker, Marker
+from packaging.version import Version
 
 from doctor.base.requirements import InvalidRequirement, meets
-from doctor.base.versions import minor, public
+from doctor.base.versions import minor, parse, public
 from doctor.model.facts import Fact, State, absent, present
 from doctor.timelines.requirements import RecordedRequirement, asked_by
 
@@ -29,6 +30,25 @@ _PIP_LIST = re.compile(r"^Package\s+Version\b|\bpip3? (?:list|freeze|show)\b")
 _TORCH_ROW = re.compile(r"^torch(?:==|\s+)\d[\d.]{2,12}\s*$")
 _EXPRESSION = re.compile(r"torch\.version\.cuda\W{0,4}$")
 _CUDA = re.compile(r"^\W{0,2}(\d{1,2}\.\d{1,2}|None)\W{0,2}$")
+_CUDA_ROW = re.compile(
+    r"^[\s>*•-]{0,8}cuda(?: version)?[:=\s]{1,4}v?(\d{1,2}\.\d)(?:\.\d{1,4})?\s{0,4}$", re.I
+)
+_NEWEST_CUDA = {
+    **dict.fromkeys(("1.0", "1.1", "1.2"), "10.0"),
+    **dict.fromkeys(("1.3", "1.4"), "10.1"),
+    **dict.fromkeys(("1.5", "1.6"), "10.2"),
+    "1.7": "11.0",
+    **dict.fromkeys(("1.8", "1.9"), "11.1"),
+    **dict.fromkeys(("1.10", "1.11"), "11.3"),
+    "1.12": "11.6",
+    "1.13": "11.7",
+    "2.0": "11.8",
+    **dict.fromkeys(("2.1", "2.2", "2.3"), "12.1"),
+    **dict.fromkeys(("2.4", "2.5"), "12.4"),
+    "2.6": "12.6",
+}
+"""The newest CUDA of each torch's wheels: https://pytorch.org/get-started/previous-versions."""
+_NO_RUNTIME = re.compile(r"^\W{0,4}No CUDA runtime is found, using CUDA_HOME")
 _PACKAGE = re.compile(r"package\.([\w.-]{1,100})\.version")
 _STACK = frozenset(
     {"torch", "torchvision", "torchaudio", "triton", "numpy", "protobuf", "keras", "jax", "jaxlib"}
@@ -70,6 +90,7 @@ def implied(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
         **_console(text),
         **_wheel(text, facts),
         **_cuda_of_packages(facts),
+        **_cuda_of_row(text, facts),
         **_kernel(text),
         **_availability(text),
         **_jax(text, facts),
@@ -130,8 +151,9 @@ def _requirements(facts: Mapping[str, Fact]) -> dict[str, Fact]:
         for name in facts
         if (found := _PACKAGE.fullmatch(name)) and _value(name, facts)
     }
-    if torch := _value("torch.version", facts):
-        here["torch"] = public(str(torch))
+    torch = str(_value("torch.version", facts) or "")
+    if torch:
+        here["torch"] = public(torch)
     markers = {
         "python_version": str(_value("python.minor", facts) or ""),
         "sys_platform": {"windows": "win32", "macos": "darwin"}.get(
@@ -145,8 +167,62 @@ def _requirements(facts: Mapping[str, Fact]) -> dict[str, Fact]:
     for package, release in here.items():
         for one in asked_by(package, release):
             if one.name in here and one.name in _STACK and _counts(one, markers):
+                if one.name in _OF_TORCH and _of_another_cuda(one, torch, package, facts):
+                    continue
                 compared |= _compared(package, one, here[one.name])
     return {name: fact for name, fact in compared.items() if name not in facts}
+
+
+_OF_TORCH = frozenset({"torch", "torchvision", "torchaudio", "triton"})
+_OWN_BUILD = re.compile(
+    r"\d(?:a|b|rc)\d|\.dev\d|\+(?:git|nv|local|computecanada)|\+[0-9a-f]{7,40}$"
+)
+_CUDA_13_ON_PYPI = Version("2.11")
+"""The first torch whose wheels on PyPI are for CUDA 13; those before are for 12 and older."""
+_TAG = re.compile(r"\+cu(\d{1,2})\d(?!\d)")
+
+
+def _of_another_cuda(
+    one: RecordedRequirement, torch: str, package: str, facts: Mapping[str, Fact]
+) -> bool:
+    """Say whether the torch here was chosen against the METADATA on PyPI by who built the image.
+
+    A server's wheel on PyPI asks for the torch that PyPI has for one CUDA. Images for another CUDA
+    and images of a vendor have a torch of their own, and wheels of the server that were built for
+    it without other requirements: https://docs.sglang.io/get_started/install.html
+    """
+    if package not in _SERVERS:
+        return False
+    if _OWN_BUILD.search(torch):
+        return True
+    local = str(_value(f"package.{package}.version", facts) or "").partition("+")[2]
+    if local.startswith(("cu", "rocm", "nv", "git", "xpu", "cpu")):
+        return True
+    asked = re.fullmatch(r"==(\d[\w.]{2,20})", one.specifier) if one.name == "torch" else None
+    cuda = str(_value("torch.cuda_version", facts) or "")
+    tag = _TAG.search(torch)
+    major = tag[1] if tag else cuda.partition(".")[0]
+    if not major.isdigit():
+        return False
+    wanted = asked[1] if asked else _torch_asked_by(package, facts)
+    version = parse(wanted) if wanted else None
+    return version is not None and int(major) >= _CUDA_13 and version < _CUDA_13_ON_PYPI
+
+
+_CUDA_13 = 13
+_SERVERS = frozenset({"sglang", "vllm", "lmdeploy", "tensorrt-llm", "unsloth", "ktransformers"})
+"""What makers of images build for another CUDA than that of PyPI's wheels."""
+
+
+def _torch_asked_by(package: str, facts: Mapping[str, Fact]) -> str:
+    """Return the exact torch that a package of the list asks for."""
+    release = public(str(_value(f"package.{package}.version", facts) or ""))
+    exact = [
+        one.specifier.removeprefix("==")
+        for one in asked_by(package, release)
+        if one.name == "torch" and one.specifier.startswith("==")
+    ]
+    return exact[0] if len(exact) == 1 else ""
 
 
 def _counts(one: RecordedRequirement, markers: Mapping[str, str]) -> bool:
@@ -195,6 +271,25 @@ def _cuda_of_packages(facts: Mapping[str, Fact]) -> dict[str, Fact]:
     return built
 
 
+def _cuda_of_row(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Take torch for the build of the CUDA that stands beside it, where it is its release's newest.
+
+    An older one may be the toolkit's, and a newer one the driver's.
+    """
+    torch = str(_value("torch.version", facts) or "")
+    names = _value("nvidia.gpu_names", facts) or _value("nvidia.gpu_present", facts)
+    rows = {found[1] for line in text if (found := _CUDA_ROW.match(line))}
+    if "+" in torch or not names or len(rows) != 1 or _value("torch.cuda_version", facts):
+        return {}
+    cuda = rows.pop()
+    if _NEWEST_CUDA.get(minor(torch) or "") != cuda:
+        return {}
+    return {
+        "torch.cuda_version": present(cuda, _SOURCE),
+        "torch.build": present("cuda", _SOURCE),
+    }
+
+
 def _kernel(text: Sequence[str]) -> dict[str, Fact]:
     """Read the kernel of WSL from Python's `platform.platform()`."""
     names = {found[1] for line in text if (found := _KERNEL.search(line))}
@@ -211,6 +306,12 @@ def _availability(text: Sequence[str]) -> dict[str, Fact]:
                 answer = own[1]
             said.add(answer.lower())
     said.discard("")
+    if not said and any(map(_NO_RUNTIME.search, text)):
+        # torch.utils.cpp_extension writes it where a toolkit is there, and no GPU in reach.
+        return {
+            "torch.cuda_available": present(False, _SOURCE),
+            "torch.no_runtime_in_report": present(True, _SOURCE),
+        }
     if len(said) != 1:
         return {}
     return {"torch.cuda_available": present(said.pop() == "true", _SOURCE)}

@@ -25,8 +25,8 @@ _BARE = re.compile(
 )
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s{1,4}(\S.{1,60}?)\s{0,8}$")
 _BANNER = re.compile(
-    r"^\S{0,4}\s?(?:Ultralytics|YOLOv5) .{0,40}?Python-(\d[\w.]{2,12}) torch-(\d[\w.+]{2,40}) "
-    r"(?:CUDA:\d \(([^,)]{3,60}))?"
+    r"^\S{0,4}\s?(?:Ultralytics|YOLOv5) .{0,40}?Python-(\d[\w.]{2,12}) torch-(\d[\w.+]{2,40})"
+    r"(?: (?:CUDA:\d \(([^,)]{3,60}))?|$)"
 )
 _XFORMERS = re.compile(r"^\s{0,8}xFormers (\d[\w.+]{2,40})\s{0,8}$")
 _NVCC = re.compile(r"Cuda compilation tools, release \d{1,2}\.\d{1,2}, V(\d[\d.]{2,12})")
@@ -35,6 +35,12 @@ _NAMED = re.compile(r"^(?:tf|tensorflow|pytorch|torch|python)[ -]?v?(?=\d)", re.
 _NVIDIA = re.compile(
     r"nvidia|geforce|tesla|quadro|titan|[rg]tx ?\d|\d [rg]tx|\b[ahlvtp]\d{2,3}\b", re.IGNORECASE
 )
+_BARE_CARD = re.compile(
+    r"(?:nvidia )?(?:geforce )?([rg]tx)?[ -]?([1-9]0[5-9]0|16[56]0)[ -]?(ti)?[ -]?(super)?"
+    r"(?= ?(?:$|[(,;:.]|x ?\d|\d{1,2} ?gb|laptop))",
+    re.IGNORECASE,
+)
+"""A GeForce as people write it: `3060ti`, `RTX3090`."""
 _SYSTEM = re.compile(
     r"windows|linux|ubuntu|debian|centos|fedora|rocky|red hat|mac ?os|darwin", re.IGNORECASE
 )
@@ -56,6 +62,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "GPU",
         re.compile(
             r"gpu(?: model(?: and memory)?| name| type|\.name)?|gpus|gpu名称|显卡|name|device"
+            r"|(?:my )?(?:video|graphics?)[ -]?card(?: model| name)?"
         ),
     ),
     ("Nvidia driver version", re.compile(r"(?:nvidia |gpu )?driver(?: version)?")),
@@ -108,9 +115,7 @@ def _of(label: str, value: str) -> Iterator[tuple[str, str]]:
     kind = next((kind for kind, pattern in _KINDS if pattern.fullmatch(name)), "")
     release = _RELEASE.match(_NAMED.sub("", value))
     if kind == "GPU":
-        if _NVIDIA.search(value):
-            model = re.sub(r"^cuda:\d{1,2} ", "", value)
-            yield "GPU 0: ", re.split(r" : |,|\(", model)[0].strip()[:60]
+        yield from _of_gpu(value)
     elif kind == "OS":
         if _SYSTEM.search(value):
             yield "OS: ", value[:80]
@@ -122,3 +127,18 @@ def _of(label: str, value: str) -> Iterator[tuple[str, str]]:
             yield f"{kind}: ", release[1]
     elif release and (package := re.sub(r"[._ -]+", "-", name.removesuffix(" version"))) in KNOWN:
         yield f"[pip3] {package}==", release[1]
+
+
+def _of_gpu(value: str) -> Iterator[tuple[str, str]]:
+    model = re.sub(r"^cuda:\d{1,2} ", "", value)
+    if card := _BARE_CARD.match(model):
+        yield "GPU 0: ", _geforce(card)
+    elif _NVIDIA.search(value):
+        yield "GPU 0: ", re.split(r" : |,|\(", model)[0].strip()[:60]
+
+
+def _geforce(card: re.Match[str]) -> str:
+    """Return the name of a GeForce as NVIDIA writes it, from its series, number and endings."""
+    series = (card[1] or ("gtx" if card[2].startswith("1") else "rtx")).upper()
+    ends = (" Ti" if card[3] else "") + (" SUPER" if card[4] else "")
+    return f"NVIDIA GeForce {series} {card[2]}{ends}"

@@ -33,6 +33,7 @@ _PRINTS = re.compile(r"\b([A-Za-z]\w{1,40})\.__version__")
 _PRINTED = re.compile(rf"^[\s'\"]{{0,8}}({_RELEASE})[\s'\"]{{0,4}}$")
 _SIGN = re.compile(
     r"Package |# Name| (?:list|freeze)\b|Name: |-info\b|installed |existing|__version__|\b[Mm]y "
+    r"|\d +\| +\w|::"
 )
 _MINE = re.compile(rf"\b[Mm]y ({_NAME})(?: version)? is (?:v|version )?({_RELEASE})")
 """What a user writes in a sentence: "My torch version is 1.13.1"."""
@@ -46,6 +47,7 @@ _PARTS = re.compile(r"[,;] ?| (?:and|with|/|\||&|\+) ")
 _PARTS_MOST = 14
 _BUILD = re.compile(r"cuda_?(\d{1,2})\.?(\d)(?:\D|$)")
 _SHORTEST = 8
+_OF_CONDA = frozenset({"cudatoolkit", "pytorch-mutex", "cpuonly", "pytorch-cuda"})
 _DIGIT = re.compile(r"\d\.\d")
 _MISSES = 2
 """Lines of another form after which a list is over."""
@@ -133,6 +135,10 @@ def _third(row: re.Match[str]) -> str:
 
 def _from_programs(line: str, full: str, at: int) -> Iterator[Stated]:
     """Yield what installers and the names of metadata say."""
+    if ("|" in line or "::" in line) and (planned := _planned(line)):
+        name, release, build = planned
+        if _is_known(name) or name in _OF_CONDA:
+            yield Stated(name, release, build, at, is_last=True)
     if "-info" in line and (found := _METADATA.search(line)):
         yield Stated(_normal(found[1]), found[2].rpartition(".")[0], "", at)
     if "y " in line and (found := _MINE.search(line)) and _is_known(_normal(found[1])):
@@ -142,6 +148,21 @@ def _from_programs(line: str, full: str, at: int) -> Iterator[Stated]:
             yield Stated(_normal(one[1]), one[2], "", at, is_last=True)
     elif "existing" in line and (found := _EXISTING.search(line)):
         yield Stated(_normal(found[1]), found[2], "", at)
+
+
+def _planned(line: str) -> tuple[str, str, str] | None:
+    """Read a row of conda's plan: `torch-1.12.1 | py3_cpu_0`, or `x::torch-1.12.1-py3_cpu_0`."""
+    before, bar, after = line.partition("|")
+    if bar:
+        words, builds = before.split(), after.split()
+        whole = f"{words[0]}-{builds[0]}" if len(words) == 1 and builds else ""
+    else:
+        rest = line.partition("::")[2].split()
+        whole = rest[0] if rest else ""
+    parts = whole.rsplit("-", 2)
+    if len(parts) != 3 or not re.fullmatch(_RELEASE, parts[1]) or not parts[0][:1].isalpha():
+        return None
+    return _normal(parts[0]), parts[1], parts[2]
 
 
 def _from_prose(line: str, full: str, at: int) -> Iterator[Stated]:

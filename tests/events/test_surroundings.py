@@ -161,3 +161,18 @@ def test_where_a_container_is_shown_or_ruled_out(text: str, container: object) -
 def test_the_folder_for_temporary_files_of_a_mac() -> None:
     text = "cwd: /private/var/folders/tb/T/pip-install-5/torch/\n/usr/local/bin/python3"
     assert of(text).os == "macos"
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("OS (e.g., Linux Ubuntu 16.04): MacBook Air, macOS 12.2", "os", "macos"),
+        ("OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Windows 10", "os", "windows"),
+        ("OS (e.g., Linux): macOS", "distribution", ""),
+        ("on a fresh Windows Subsystem for Linux with CUDA", "wsl", True),
+        ("- [ ] Windows Subsystem for Linux", "wsl", False),
+        ("build/temp.macosx-14.0-arm64-cpython-312", "machine", "arm64"),
+    ],
+)
+def test_the_example_of_a_form_is_no_system(text: str, field: str, value: object) -> None:
+    assert getattr(of(text), field) == value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from doctor.base.patterns import compile_for_fact
@@ -13,8 +14,13 @@ def capabilities(names: Iterable[str], table: Table) -> list[str] | None:
 
     None where one of them is not known for certain.
     """
-    found = [_capability(str(name), table) for name in names]
+    found = [_capability(_spaced(str(name)), table) for name in names]
     return None if None in found or not found else [one for one in found if one]
+
+
+def _spaced(name: str) -> str:
+    """Return a name as NVIDIA writes it, with a space before the number: RTX3090 is RTX 3090."""
+    return re.sub(r"\b([RG]TX)(?=\d{3,4})", r"\1 ", name)
 
 
 def _capability(name: str, table: Table) -> str | None:

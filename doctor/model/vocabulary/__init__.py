@@ -43,6 +43,9 @@ FACTS: dict[str, str] = {
     "torch.driver_missing_in_report": (
         "true where a report of collect_env found no NVIDIA driver, and names no GPU"
     ),
+    "torch.no_runtime_in_report": (
+        "true where a pasted text holds torch's line 'No CUDA runtime is found'"
+    ),
     "torch.missing_in_report": "true where a report of collect_env was written without torch",
     "host.rosetta": "true where the interpreter runs translated on Apple silicon",
     "host.jetson": "model of an NVIDIA Jetson board; absent elsewhere",

@@ -92,6 +92,8 @@ def _why_nothing(report: Report) -> str:
     ):
         return f"Nothing to judge: no check could run. {refused[:1].upper()}{refused[1:]}."
     if is_pasted(report):
+        if report.findings:
+            return "The text names no release of a framework, so nothing else was judged."
         return (
             "Nothing to judge: the text names no release of a framework that doctor knows "
             "(torch, JAX, TensorFlow, ONNX Runtime, Candle), and no check ran."
