@@ -33,6 +33,24 @@ def index_of(facts: Facts, catalog: Catalog, release: str) -> str | None:
     return f"{_INDEX}{tag}" if tag in _tags(catalog, release, facts) else None
 
 
+def leaves_cuda(facts: Facts, catalog: Catalog, release: str) -> bool:
+    """Say whether a release of torch is known, and none of its builds is for this CUDA generation.
+
+    Asked for torch of a pasted text alone: an image was built for that generation, and its other
+    compiled packages are not in the text. On a machine that is there a plan is tried in a copy.
+    """
+    version = facts.get("torch.version")
+    source = version.source if version is not None else ""
+    if source not in _OF_TEXTS and not source.startswith("log"):
+        return False
+    tag = str(value_of(facts, "torch.cuda_tag") or "")
+    tags = _tags(catalog, release, facts)
+    return bool(tag and tags) and tag[:4] not in {one[:4] for one in tags}
+
+
+_OF_TEXTS = ("collect_env", "the pasted text")
+
+
 def _default(catalog: Catalog, release: str) -> str:
     table = catalog.tables.get("torch")
     cudas = [

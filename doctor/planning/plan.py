@@ -17,6 +17,7 @@ from doctor.model.plans import Change, Cost, Plan
 from doctor.planning.anchors import ASKED, KEEP, NEWEST, anchors
 from doctor.planning.askers import Way
 from doctor.planning.environment import Environment, is_same
+from doctor.planning.indexes import leaves_cuda
 from doctor.planning.resolver import Pick
 from doctor.planning.search import Draft, Search
 from doctor.planning.steps import steps_of
@@ -37,7 +38,7 @@ def plan(findings: Sequence[Detection], facts: Facts, catalog: Catalog) -> Plan:
     if not around.findings:
         return NOTHING
     drafts = sorted(_drafts(around), key=lambda draft: _cost(draft, around))
-    plans = [_written(draft, around) for draft in _distinct(drafts)]
+    plans = [_written(draft, around) for draft in _distinct(drafts) if not _leaves(draft, around)]
     plans = [one for one in plans if one.steps]
     if not plans:
         left = tuple(one.id for one in around.findings)
@@ -155,6 +156,12 @@ def _cost(draft: Draft, around: Environment) -> tuple[int, int, bool, int, int, 
     away = len(_departures(draft, around)) + sum(_holds_a_stray(way, around) for way in draft.ways)
     removed = len(draft.changes.removed)
     return len(draft.left), away, own, removed, cost, draft.against, order
+
+
+def _leaves(draft: Draft, around: Environment) -> bool:
+    """Say whether a draft moves torch to a release that has no build for the CUDA of an image."""
+    torch = draft.changes.moved.get("torch", "")
+    return bool(torch) and leaves_cuda(around.facts, around.catalog, public(torch))
 
 
 def _distinct(drafts: Iterable[Draft]) -> Iterator[Draft]:
