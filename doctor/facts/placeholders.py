@@ -15,6 +15,7 @@ from doctor.model.facts import Facts, State
 HOLE = re.compile(r"\{([a-z][A-Za-z0-9_.*-]*)(?:\|([^{}|]*))?\}")
 """A placeholder: its name, and the text for where there is no value."""
 
+_BRACKETS = re.compile(rf" ?\({HOLE.pattern}\)")
 _OPEN = re.compile(rf"( ?){HOLE.pattern}")
 PLACEHOLDER = re.compile(r"<[a-z]+(?:-[a-z]+)*>")
 """What a person has to put in, `<package>`.
@@ -84,7 +85,8 @@ def fill_known(template: str, facts: Facts, captures: Mapping[str, str]) -> str:
     """Fill a sentence.
 
     A placeholder without a value becomes the text that it brings, else it goes, with the blank
-    before it. So an author writes it behind the word that it specifies: `torch {torch.release}`.
+    before it and with brackets that hold nothing else. So an author writes it behind the word that
+    it specifies: `torch {torch.release}`.
     """
 
     def text(hole: re.Match[str]) -> str:
@@ -92,7 +94,12 @@ def fill_known(template: str, facts: Facts, captures: Mapping[str, str]) -> str:
         shown = hole[3] if value is None else as_text(value)
         return hole[1] + shown if shown else ""
 
-    return _OPEN.sub(text, template).strip()
+    def bracket(one: re.Match[str]) -> str:
+        hole = HOLE.search(one[0])
+        there = hole and (hole[2] or placeholder_value(hole[1], facts, captures) is not None)
+        return one[0] if there else ""
+
+    return _OPEN.sub(text, _BRACKETS.sub(bracket, template)).strip()
 
 
 def fill_each(

@@ -27,6 +27,8 @@ _UNKNOWN = tuple((name, True) for name in (*_OF_TORCH, *_NOT_SEEN))
 _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 """Facts that say where a program runs, and not what is wrong with it."""
 _RARE = ("host.jetson", "host.wsl", "host.rosetta", "nvidia.nvswitch", "nvidia.l4t_driver")
+_RARE_FAULTS = ("nvidia.libraries_empty",)
+_RARE_CONTAINERS = ("^flatpak", "^lxc")
 _NEWEST_GPUS = ("9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
 
 
@@ -68,6 +70,10 @@ def _is_rare(condition: Condition) -> bool:
     fact = condition.fact
     if fact in _RARE:
         return not condition.absent and condition.equals is not False
+    if fact in _RARE_FAULTS:
+        return bool(condition.present)
+    if fact == "host.container":
+        return (condition.matches or "").startswith(_RARE_CONTAINERS)
     if fact == "host.machine":
         return condition.equals in ("aarch64", "ppc64le")
     return (

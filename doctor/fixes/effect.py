@@ -33,7 +33,8 @@ def unlisted(recipe: Recipe, facts: Facts) -> tuple[str, ...]:
     """Return the companions of which nobody could say whether they are installed."""
     if packages(facts) is not None:
         return ()
-    return tuple(name_of(one) for action in recipe.steps for one in action.companions)
+    named = (name_of(one) for action in recipe.steps for one in action.companions)
+    return tuple(dict.fromkeys(named))
 
 
 def changes(action: Action, facts: Facts, captures: Mapping[str, str]) -> bool:

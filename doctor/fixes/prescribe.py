@@ -235,7 +235,8 @@ def _step(
     command: Command | None = None,
     edit: Edit | None = None,
 ) -> Step:
-    by_system = bool(action.system) and value_of(facts, "host.package_manager") != "brew"
+    # Homebrew refuses to run as root: https://docs.brew.sh/FAQ
+    by_system = bool(action.system) and (command is None or command.argv[:1] != ("brew",))
     return Step(
         title=fill_known(action.title, facts, captures),
         command=command,

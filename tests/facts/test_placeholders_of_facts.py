@@ -28,6 +28,11 @@ def test_a_sentence_leaves_out_what_is_not_known() -> None:
     assert fill_known("CUDA {cuda.home}, torch {torch.release}", FACTS, {}) == "CUDA, torch 2.13.0"
 
 
+def test_brackets_go_with_the_only_thing_in_them() -> None:
+    assert fill_known("the driver ({nvidia.driver_version})", FACTS, {}) == "the driver"
+    assert fill_known("preload_dlls() of {torch.release}", FACTS, {}) == "preload_dlls() of 2.13.0"
+
+
 def test_a_list_becomes_as_many_arguments_only_where_it_stands_alone() -> None:
     assert fill_each(("rm", "{cuda.missing}", "-{cuda.missing}"), FACTS, {}) == (
         "rm",
