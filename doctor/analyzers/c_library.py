@@ -110,6 +110,14 @@ def _at_most(number: str, limit: tuple[int, int]) -> bool:
     return parts <= limit
 
 
+_WITHOUT_PYG_LIB = Recipe(
+    title="Take pyg-lib out, which torch-geometric does without",
+    note="torch-sparse then loads without it. The wheels of pyg-lib lie on data.pyg.org alone; one "
+    "for this system has to be built from its sources on GitHub.",
+    steps=(Action(uninstall=("pyg-lib",)),),
+)
+
+
 def _newer_system(event: Event) -> tuple[Recipe, ...]:
     """Return the recipes; a file outside packages, such as a bundle in /opt, has no release."""
     path = event.objects.get("file", "")
@@ -133,6 +141,8 @@ def _newer_system(event: Event) -> tuple[Recipe, ...]:
             "older-release": "a release from before it needed this glibc",
         },
     )
+    if file == "libpyg.so":
+        return (_WITHOUT_PYG_LIB, newer)
     return (newer,) if "/" in path and not _IN_PACKAGES.search(path) else (newer, older)
 
 

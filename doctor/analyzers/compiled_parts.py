@@ -20,14 +20,21 @@ def compiled_part(event: Event, module: str, caller: Caller | None) -> Explanati
     package = module.partition(".")[0]
     if not COMPILED.search(module) or (caller and caller.kind != "package"):
         return None
+    if module == package and caller is not None:
+        package = caller.name
     own = caller is not None and caller.name == package
     return Explanation(
         event=event,
         detection=detection(
             event,
-            f"The compiled part {module} of {package} is missing",
+            f"The compiled part {module} of {package} is missing"
+            if module != package
+            else f"The compiled module {module} is missing",
             f"{package} is there, but {module}, which is compiled, is not: the package was "
-            f"installed without its build, or runs from its source folder.",
+            "installed without its build, or runs from its source folder."
+            if module != package
+            else "It is part of a package that was installed without its build, or that runs from "
+            "its source folder.",
             recipes=(
                 Recipe(
                     title=f"See where {package} is imported from",
@@ -46,7 +53,7 @@ def compiled_part(event: Event, module: str, caller: Caller | None) -> Explanati
                 ),
                 *(_whole(package) if own or caller is None else ()),
             )
-            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", package)
+            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", package) and package != module
             else (),
             name="compiled-part-missing",
             confidence=Confidence.MEDIUM if own else Confidence.LOW,

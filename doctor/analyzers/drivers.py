@@ -143,6 +143,14 @@ _TEST = command(
     "nvidia-smi",
     look=True,
 )
+_HOST_DRIVER = command(
+    "See whether the driver works on the host, and install its newest release where it is old",
+    "nvidia-smi",
+    note="If it fails there, or the image is for a newer CUDA than it names, install the newest "
+    "driver of the distribution on the host and restart: a driver too old for the toolkit, and one "
+    "half updated, end so. The image and CUDA inside of it do not matter.",
+    look=True,
+)
 _TABLE: dict[str, Text] = {
     "no-driver": Text(
         "No NVIDIA driver answers on this machine, or in this container",
@@ -250,7 +258,7 @@ _TABLE: dict[str, Text] = {
                 note="nvidia-smi works without this module, CUDA does not. After an update of the "
                 "driver or the kernel, restart the host.",
             ),
-            command("See whether the driver works on the host", "nvidia-smi", look=True),
+            _HOST_DRIVER,
             _TEST,
         ),
         severity=Severity.ERROR,

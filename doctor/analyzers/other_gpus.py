@@ -79,6 +79,18 @@ def _gfx_of(case: Case) -> str:
     return exact.pop() if len(exact) == 1 else ""
 
 
+_NEAR_RELATIVE = Recipe(
+    title="Take the code of a relative of the same generation, once rocminfo has named the chip",
+    use_if=(LINUX, "rocminfo | grep -m 2 gfx names gfx1031 to gfx1036, gfx1103 or gfx90c"),
+    steps=(Action(env={"HSA_OVERRIDE_GFX_VERSION": "<version>"}),),
+    ask={"version": "10.3.0 for gfx1031 to gfx1036, 11.0.0 for gfx1103, 9.0.0 for gfx90c"},
+    note="gfx1010 to gfx1012 (RX 5000) have no relative: torch 2.0.1 for ROCm 5.4.2 or older, a "
+    "build of the distribution or one's own serves them. A newer ROCm on the system does not "
+    "help, since the code lies in the wheel.",
+    lasting=False,
+)
+
+
 def _no_code(gfx: str) -> Text:
     override = _OVERRIDES.get(gfx)
     recipes: list[Recipe] = []
@@ -92,6 +104,8 @@ def _no_code(gfx: str) -> Text:
                 lasting=False,
             )
         )
+    if not gfx:
+        recipes.append(_NEAR_RELATIVE)
     recipes.append(
         command(
             "See which chip the system has",

@@ -26,6 +26,10 @@ _HALF = re.compile(
     r"|ceil|rint|trunc)2?$"
 )
 _BF16 = re.compile(r"bfloat16|bf16", re.IGNORECASE)
+_OF_AMPERE = re.compile(r"^__h(?:max|min)2?(?:_nan)?$")
+"""Overloads for half of which headers before CUDA 12.2 have none below sm_80 (cuda_fp16.h)."""
+_ARCH = re.compile(r"(?:sm|compute)_(\d{2,3})[af]?\b")
+_CANDLE = re.compile(r"compatibility\.cuh|candle|bindgen_cuda|\bcargo |cudarc")
 _ATOMIC = re.compile(r"^atomic(?:Add|CAS|Max|Min)$")
 _IN_TOOLKIT = re.compile(
     r"[/\\](?:cuda(?:-\d\d?\.\d)?|CUDA[/\\]v\d\d?\.\d)[/\\](?:targets[/\\][\w-]{1,40}[/\\])?include[/\\]"
@@ -43,19 +47,82 @@ def device_name(case: Case, event: Event) -> Explanation | None:
     name = match.groups.get("name") or match.groups.get("atomic") or ""
     if name and _IN_TOOLKIT.search(event.objects.get("file", "")):
         return _two_toolkits(case, event, name)
-    if _HALF.match(name):
-        return _too_old(case, event, name, "5.3", "53", "arithmetic with half precision")
-    if _BF16.search(name) and name.startswith("__h"):
-        return _too_old(case, event, name, "8.0", "80", "arithmetic with bfloat16")
+    if _HALF.match(name) or _BF16.search(name):
+        return _half(case, event, name)
     if match.groups.get("atomic") and _ATOMIC.match(name):
-        line = event.text + " ".join(case.log.lines[event.at : event.at + 3])
-        if "double" in line:
-            return _too_old(case, event, f"{name}(double)", "6.0", "60", "this atomic function")
-        if "half" in line:
-            return _too_old(case, event, f"{name}(half)", "7.0", "70", "this atomic function")
-        if "bfloat16" in line:
-            return _too_old(case, event, f"{name}(bfloat16)", "8.0", "80", "this atomic function")
+        return _atomic(case, event, name)
     return None
+
+
+def _half(case: Case, event: Event, name: str) -> Explanation | None:
+    """Explain a function for half precision or bfloat16."""
+    if _OF_AMPERE.match(name):
+        return None if _is_new_enough(case, 80) else _headers_too_old(case, event, name)
+    if _HALF.match(name) and not _is_new_enough(case, 53):
+        return _too_old(case, event, name, "5.3", "53", "arithmetic with half precision")
+    if _BF16.search(name) and name.startswith("__h") and not _is_new_enough(case, 80):
+        return _too_old(case, event, name, "8.0", "80", "arithmetic with bfloat16")
+    return None
+
+
+def _atomic(case: Case, event: Event, name: str) -> Explanation | None:
+    line = event.text + " ".join(case.log.lines[event.at : event.at + 3])
+    for word, capability in (("double", "6.0"), ("half", "7.0"), ("bfloat16", "8.0")):
+        if word in line:
+            arch = capability.replace(".", "")
+            return _too_old(
+                case, event, f"{name}({word})", capability, arch, "this atomic function"
+            )
+    return None
+
+
+def _is_new_enough(case: Case, least: int) -> bool:
+    """Say whether the log names architectures, and none of them is older than one."""
+    lines = [line[:4000] for line in case.log.lines[:4000] if "sm_" in line or "compute_" in line]
+    named = {int(found) for line in lines for found in _ARCH.findall(line)}
+    return bool(named) and min(named) >= least
+
+
+def _headers_too_old(case: Case, event: Event, name: str) -> Explanation:
+    is_candle = any(_CANDLE.search(line[:400]) for line in case.log.lines[:4000])
+    toolkit = Recipe(
+        title="Build with CUDA 12.2 or newer, whose headers have it for older GPUs",
+        use_if=("the driver serves CUDA 12.2 (525 or newer)",),
+        steps=(Action(run=("nvcc", "--version")),),
+        note="The command names the release of now. Install the newer toolkit beside it, put its "
+        "bin folder first on PATH, and build in an empty folder.",
+    )
+    if is_candle:
+        newer = Recipe(
+            title="Take the newest Candle, whose compatibility.cuh serves older GPUs",
+            steps=(
+                Action(run=("cargo", "update", "-p", "candle-core", "-p", "candle-kernels")),
+                Action(run=("cargo", "clean")),
+            ),
+            note="Where Cargo.toml names a release or a commit, write the newest one there. A "
+            "CUDA_COMPUTE_CAP of a newer GPU compiles, and no kernel of it runs.",
+        )
+    else:
+        newer = Recipe(
+            title="Leave the architectures before sm_80 out of the build",
+            use_if=("the GPU is of compute capability 8.0 or newer",),
+            steps=(Action(env={"TORCH_CUDA_ARCH_LIST": "<capability>"}),),
+            ask={"capability": "the compute capability of the GPU, such as 8.6"},
+        )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The headers of this CUDA have {name} from compute capability 8.0 (sm_80) on only",
+            "CUDA before 12.2 declares it for Ampere and newer, and the code is compiled for an "
+            "older GPU. The project does not serve this GPU with this toolkit. The driver and the "
+            "set-up are right.",
+            recipes=(newer, toolkit),
+            name="architecture-too-old-for-code",
+            captures={"name": name},
+        ),
+    )
 
 
 def _two_toolkits(case: Case, event: Event, name: str) -> Explanation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.libraries.condas_python import of_condas_python
 from doctor.analyzers.libraries.frameworks import framework
 from doctor.analyzers.libraries.jetson import of_jetson
 from doctor.analyzers.libraries.other_builds import other_build
@@ -55,7 +56,7 @@ def missing(case: Case, event: Event) -> Explanation | None:
         return _null_library(event)
     name = _name(event)
     if not name:
-        return _module(event)
+        return _module(case, event)
     if _ATTEMPT.search(event.text):
         return None
     if one := of_jetson(case, event) or of_other_vendor(case, event, name):
@@ -241,10 +242,12 @@ FIND_IN_PACKAGES = Recipe(
 )
 
 
-def _module(event: Event) -> Explanation | None:
+def _module(case: Case, event: Event) -> Explanation | None:
     module = event.objects.get("module", "")
     if event.speaker != "Windows loader":
         return None
+    if (of_python := of_condas_python(case, event, module)) is not None:
+        return of_python
     what = f"A DLL that {module} needs" if module else "A DLL that the file needs"
     return Explanation(
         event=event,

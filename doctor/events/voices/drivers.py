@@ -82,7 +82,7 @@ VOICES = (
             ),
             Form(
                 "container-gpu-failed",
-                r"nvidia-container-cli(?:\.real)?: (?P<said>[\w -]{3,60}: [^\n]{3,160})",
+                r"nvidia-container-cli(?:\.real)?: (?P<said>[\w -]{3,60}: [^\n\\]{3,160}[^\n\\\s])",
                 ("nvidia-container-cli",),
             ),
             Form(

@@ -62,6 +62,12 @@ VOICES = (
                 r"has no attribute '(?P<name>\w{1,200})'",
                 ("has no attribute '",),
             ),
+            # A module with a `__getattr__` of its own raises the name alone (PEP 562).
+            Form(
+                "bare-attribute-missing",
+                r"\bAttributeError: (?P<name>[A-Z][A-Za-z]{2,40}[a-z][A-Za-z]{1,40})\)?\s*$",
+                ("attributeerror: ",),
+            ),
             Form(
                 "keyword-not-accepted",
                 r"(?P<function>[\w.<>]{1,200})\(\) got an unexpected keyword argument "
