@@ -191,5 +191,7 @@ def _recovered(case: Case, event: Event) -> bool:
     """Say whether the installation went on and ended well."""
     rest = case.log.lines[event.at + 1 :]
     return any(
-        "Successfully installed" in line or "Successfully downloaded" in line for line in rest
+        one in line
+        for line in rest
+        for one in ("Successfully installed", "Successfully downloaded", "Successfully built")
     )

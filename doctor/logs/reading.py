@@ -15,6 +15,7 @@ from doctor.base.errors import InputError
 from doctor.base.text import sanitize
 from doctor.events.reading import words
 from doctor.logs.log import WORDS, without_prefixes
+from doctor.logs.quotations import without_quotations
 from doctor.model.observation import Log
 from doctor.redact import without_secrets
 
@@ -281,7 +282,9 @@ def _log(source: str, parts: Iterable[Part]) -> Log:
                 numbers.append(number)
     counted = numbers == list(range(1, len(numbers) + 1))
     return Log(
-        source=source, lines=without_prefixes(lines), numbers=() if counted else tuple(numbers)
+        source=source,
+        lines=without_quotations(without_prefixes(lines)),
+        numbers=() if counted else tuple(numbers),
     )
 
 

@@ -84,6 +84,7 @@ def observation_from_logs(
     from doctor.events.owner import owning_event
     from doctor.events.reading import events_of
     from doctor.events.statuses import ending
+    from doctor.logs.endings import ended_well
     from doctor.logs.log import log_facts
     from doctor.logs.questions import question
 
@@ -96,7 +97,7 @@ def observation_from_logs(
             if more.get(name, fact).value == found.get(name, fact).value
         }
     for log in logs:
-        events = events_of(log)
+        events = () if ended_well(log.lines) else events_of(log)
         if (event := owning_event(events)) is not None:
             value = {
                 "source": log.source,

@@ -81,7 +81,7 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
         generic,
         [each for each, _ in positive if leaves_open(each.issue.fixes, facts)],
     )
-    findings = [*issues, *failures, *generic]
+    findings = _without_failures(observation, [*issues, *failures, *generic])
     general |= {one.id for one in findings if leaves_open(one.recipes, facts)}
     return Diagnosis(
         findings=ranked(
@@ -94,6 +94,25 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
         ruled_out=tuple(_ruled_out(decided, facts)),
         look_alikes=() if findings else _look_alikes(observation, evaluations),
     )
+
+
+def _without_failures(
+    observation: Observation, findings: Sequence[Detection]
+) -> list[Detection]:
+    """Return findings without failures of programs that ended well; what else they say is a note."""
+    if not observation.logs:
+        return list(findings)
+    from doctor.logs.endings import ended_well  # a check of files reads no log
+
+    well = {log.source for log in observation.logs if ended_well(log.lines)}
+    kept: list[Detection] = []
+    for one in findings:
+        sources = {evidence.source for evidence in one.evidence}
+        if not sources or not sources <= well:
+            kept.append(one)
+        elif one.severity is not Severity.NOTE:
+            kept.append(msgspec.structs.replace(one, severity=Severity.NOTE))
+    return kept
 
 
 def _is_aside(evaluation: Evaluation, result: Result, observation: Observation) -> bool:
