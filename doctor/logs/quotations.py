@@ -1,7 +1,8 @@
-"""Lines of a log that quote source code, and report nothing.
+"""Lines of a log that report nothing of its program: quoted sources, and pip's own builds.
 
 A here-document writes a file (POSIX.1-2017, Shell Command Language, 2.7.4). `cat` and `grep` show
-one. rustc quotes the lines that it warns about.
+one. rustc quotes the lines that it warns about. `pip -v` shows how it fills the environment in
+which it builds a package, and compares that with the packages outside of it.
 """
 
 from __future__ import annotations
@@ -22,14 +23,25 @@ _FOUND = re.compile(rf"(?:[\w./@~^-]{{1,200}}:)?[\w./+-]{{1,300}}\.{_SOURCE}[:-]
 _WARNED = re.compile(r"warning(?:\[|:)")
 _PLACE = re.compile(r"\s{0,12}(?:-->|:::) \S{1,300}:\d{1,7}:\d{1,7}$")
 _QUOTED = re.compile(r"\s{0,8}(?:\d{1,7}|\.{3})? {0,4}\|")
+_BUILDS = re.compile(
+    r"\s{0,8}(?:Running command .{0,40}|Installing )(?:build|backend) dependencies"
+    r"(?!: finished)"
+)
+_FILLED = re.compile(
+    r"\s{0,8}Installing (?:build|backend) dependencies: finished with status 'done'"
+)
+_OUTSIDE = re.compile(
+    r"\s{1,8}(?:ERROR: pip's dependency resolver|Successfully installed "
+    r"|[\w.-]{1,80} \d\S{0,40} requires .{1,300}, but you (?:have|do not))"
+)
 _LONGEST = 400
 _MOST = 2000
 """Lines of one file that are left out."""
 
 
 def without_quotations(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return lines with those emptied that quote source code; their number stays."""
-    quoted = {at for found in (_files, _found, _warned) for at in found(lines)}
+    """Return lines with those emptied that report nothing; their number stays."""
+    quoted = {at for found in (_files, _found, _warned, _filled) for at in found(lines)}
     if not quoted:
         return tuple(lines)
     return tuple("" if at in quoted else line for at, line in enumerate(lines))
@@ -67,6 +79,19 @@ def _found(lines: Sequence[str]) -> Iterator[int]:
                 yield at
         elif searching and _FOUND.match(line[:_LONGEST]):
             yield at
+
+
+def _filled(lines: Sequence[str]) -> Iterator[int]:
+    """Yield what pip says of its build environment, where that was filled."""
+    start = -1
+    for at, line in enumerate(lines):
+        if "dependencies" not in line:
+            continue
+        if start >= 0 and _FILLED.match(line[:_LONGEST]):
+            yield from (row for row in range(start, at) if _OUTSIDE.match(lines[row][:_LONGEST]))
+            start = -1
+        elif start < 0 and _BUILDS.match(line[:_LONGEST]):
+            start = at
 
 
 def _warned(lines: Sequence[str]) -> Iterator[int]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.program_errors.last_layers import last_layer
 from doctor.analyzers.program_errors.texts import EMPTY_CHECKPOINT, OTHER_MODEL, TABLE
 from doctor.analyzers.texts import explained
 
@@ -23,6 +24,8 @@ def explain(case: Case) -> Iterator[Explanation]:
         table = {**table, "checkpoint-shape": EMPTY_CHECKPOINT}
     elif differing and not all(_is_head(one.get("parameter", "")) for one in differing):
         table = {**table, "checkpoint-shape": OTHER_MODEL}
+    elif differing and (text := last_layer(case, differing)) is not None:
+        table = {**table, "checkpoint-shape": text}
     for one in _once(explained(case, table)):
         if one.event.kind != "types-differ":
             yield one

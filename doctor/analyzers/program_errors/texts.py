@@ -104,10 +104,9 @@ TABLE: dict[str, Text] = {
         (
             code(
                 "Make the model with the settings of the checkpoint",
-                "the call that loads the model",
-                "Model.from_pretrained(name, ignore_mismatched_sizes=True)",
-                before="Model.from_pretrained(name)",
-                use_if=("only the last layer has another size and is to be trained anew",),
+                "the place that makes the model",
+                "config = AutoConfig.from_pretrained(checkpoint)\nmodel = Model(config)",
+                before="model = Model(other_config)",
             ),
         ),
         precision=Precision.EXACT,
