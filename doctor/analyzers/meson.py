@@ -43,7 +43,7 @@ def _meson(case: Case, event: Event, inventory: Inventory) -> Explanation | None
             event,
             f"This release of {package} has no wheel for {here} (the first is {first}), and its "
             "sources do not build here",
-            f"Meson stops with: {message[:150].rstrip(".")}. A wheel needs no compiler at all.",
+            f"Meson stops with: {message[:150].rstrip('.')}. A wheel needs no compiler at all.",
             (
                 offers.new_environment(older, use_if=("this very release is needed",)),
                 *newer(package, python),

@@ -39,7 +39,9 @@ _PACKAGE = re.compile(
     r"([A-Za-z][\w.-]{1,80})"
 )
 
-_FOLDER = re.compile(r"[/\\]pip-(?:install|wheel)-\w{1,16}[/\\]([A-Za-z][\w.-]{0,60}?)_[0-9a-f]{32}\b")
+_FOLDER = re.compile(
+    r"[/\\]pip-(?:install|wheel)-\w{1,16}[/\\]([A-Za-z][\w.-]{0,60}?)_[0-9a-f]{32}\b"
+)
 """Where pip unpacks the sources of a package (pip/_internal/operations/prepare.py)."""
 _AROUND = 15
 

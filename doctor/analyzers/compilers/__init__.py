@@ -29,6 +29,7 @@ from doctor.analyzers.compilers.places import by_place
 from doctor.analyzers.compilers.refused_hosts import refused_host
 from doctor.analyzers.compilers.resources import resources
 from doctor.analyzers.compilers.standards import standard
+from doctor.analyzers.kernel_modules import is_module_source
 from doctor.model.events import Event
 
 _MOST = 3
@@ -46,6 +47,8 @@ _RULES: tuple[Callable[[Case, Event], Explanation | None], ...] = (
 
 _OF_OPENCV = re.compile(r"error: \(-\d{1,3}[:)]")
 """A check of OpenCV, which names its own source and a number as compilers do."""
+_OF_MLIR = re.compile(r"\.py$|\.(?:mlir|ttir|ttgir|llir)$")
+"""Sources of kernels: the compilers of Triton and XLA report in the form of C++ compilers."""
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -55,6 +58,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     others = {event.at for event in case.of("ptxas-lacks-gpu", "ptx-too-new", "sources-too-old")}
     for event in case.of("compile-error"):
         if event.at in others or _OF_OPENCV.search(event.text):
+            continue
+        if _OF_MLIR.search(event.objects.get("file", "")) or is_module_source(event):
             continue
         first = first or event
         found = next((one for rule in _RULES if (one := rule(case, event))), None)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.checkouts import is_checkout, other_state, was_clean
 from doctor.analyzers.machine import lines_around
 from doctor.analyzers.recipes import by_system
 from doctor.analyzers.undefined_symbols.builds import OF_VISUAL_STUDIO
@@ -56,7 +57,7 @@ def unresolved(case: Case) -> Iterator[Explanation]:
         if symbol:
             groups.setdefault(_owner(symbol), []).append((event, symbol))
     for owner, found in list(groups.items())[:3]:
-        explanation = _needed(case, found) or _explain(owner, found)
+        explanation = _needed(case, found) or _explain(case, owner, found)
         if explanation is not None:
             yield explanation
 
@@ -72,7 +73,7 @@ def _owner(symbol: str) -> str:
     return library_of(plain) if _FORTRAN.match(plain) else owner_of(plain) or library_of(plain)
 
 
-def _explain(owner: str, found: list[tuple[Event, str]]) -> Explanation | None:
+def _explain(case: Case, owner: str, found: list[tuple[Event, str]]) -> Explanation | None:
     event, symbol = found[0]
     name = symbol if len(symbol) <= 90 else f"{symbol[:89]}…"
     if _DEVICE_LINK.search(symbol):
@@ -91,7 +92,7 @@ def _explain(owner: str, found: list[tuple[Event, str]]) -> Explanation | None:
         return _newer_library(event, "GLIBC_2.38") if version else None
     if owner:
         return _other_library(event, name, owner)
-    return _own(event, name, len(found))
+    return _own(case, event, name, len(found))
 
 
 def _needed(case: Case, found: list[tuple[Event, str]]) -> Explanation | None:
@@ -353,7 +354,19 @@ def _other_library(event: Event, name: str, owner: str) -> Explanation:
     )
 
 
-def _own(event: Event, name: str, number: int) -> Explanation:
+def _own_recipes(case: Case) -> tuple[Recipe, ...]:
+    """Return what helps where a name of the package's own is missing; a clean build once only."""
+    anew = Recipe(
+        title="Build again in an empty folder",
+        use_if=("the package was built in this folder before",),
+        note="Remove the folder build of the package, or clone it anew; submodules belong to it.",
+        steps=(Action(run=("git", "submodule", "update", "--init", "--recursive")),),
+    )
+    state = other_state(case) if is_checkout(case) else ()
+    return state if state and was_clean(case) else (*state[:1], anew, *state[1:])
+
+
+def _own(case: Case, event: Event, name: str, number: int) -> Explanation:
     more = f" and {number - 1} more" if number > 1 else ""
     return Explanation(
         event=event,
@@ -363,15 +376,7 @@ def _own(event: Event, name: str, number: int) -> Explanation:
             "The name belongs to no library that doctor knows, so it is the package's own or one "
             "of its dependencies': a source file was not compiled, or the library that has it is "
             "not in the link command. Old objects in the build folder do the same after an update.",
-            recipes=(
-                Recipe(
-                    title="Build again in an empty folder",
-                    use_if=("the package was built in this folder before",),
-                    note="Remove the folder build of the package, or clone it anew; submodules "
-                    "belong to it.",
-                    steps=(Action(run=("git", "submodule", "update", "--init", "--recursive")),),
-                ),
-            ),
+            recipes=_own_recipes(case),
             name="name-not-linked",
         ),
     )

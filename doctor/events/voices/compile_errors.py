@@ -118,6 +118,13 @@ VOICES = (
                 ("error[e",),
             ),
             Form(
+                "compile-error",
+                r"^error: (?P<message>\S.{0,600}?)\s{1,8}--> "
+                r"(?P<place>\S{1,300}?):\d{1,7}:\d{1,6}$",
+                ("error: ",),
+                joined=True,
+            ),
+            Form(
                 "rust-release",
                 r"package `(?P<package>[\w-]{1,80} v[\w.+-]{1,40})`.{0,300}"
                 r"requires rustc (?P<wanted>\d[\w.]{1,20}) or newer"

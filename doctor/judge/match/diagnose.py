@@ -96,10 +96,8 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     )
 
 
-def _without_failures(
-    observation: Observation, findings: Sequence[Detection]
-) -> list[Detection]:
-    """Return findings without failures of programs that ended well; what else they say is a note."""
+def _without_failures(observation: Observation, findings: Sequence[Detection]) -> list[Detection]:
+    """Return findings without failures of programs that ended well; the others become notes."""
     if not observation.logs:
         return list(findings)
     from doctor.logs.endings import ended_well  # a check of files reads no log

@@ -1,0 +1,144 @@
+"""Explain an NVIDIA kernel module that does not build, by driver and kernel.
+
+A kernel with PREEMPT_RT exports its locks to modules under the GPL alone
+(https://www.kernel.org/doc/html/latest/process/license-rules.html). The legacy branches of the
+driver end with the cards that they serve (https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
+from doctor.analyzers.recipes import command
+from doctor.model.events import Event
+from doctor.model.issues import Action, Condition, Recipe
+
+_DRIVER = re.compile(
+    r"NVIDIA-Linux-\w{1,10}-(?P<a>\d{2,3}\.[\d.]{1,12}\d)\b|[/\\]dkms[/\\]nvidia[\w-]{0,12}[/\\]"
+    r"(?P<b>\d{2,3}\.[\d.]{1,12})[/\\]|\bnvidia[a-z-]{0,12}-(?P<c>\d{2,3}\.[\d.]{1,12}) for kernel"
+)
+_KERNEL = re.compile(
+    r"for kernel (?P<a>\d\S{3,60})|[/\\]lib[/\\]modules[/\\](?P<b>\d[^/\\\s'\"]{3,60})[/\\]"
+    r"|build on kernel: (?P<c>\d\S{3,60})"
+)
+_REAL_TIME = re.compile(
+    r"[-.]rt\d{0,4}\b|-realtime\b|PREEMPT_RT (?:kernel|is)|\bCONFIG_PREEMPT_RT=y"
+)
+_GPL = re.compile(
+    r"GPL-incompatible module (?P<module>nvidia[\w-]{0,12})(?:\.ko)? uses GPL-only symbol "
+    r"'(?P<symbol>\w{2,60})'"
+)
+_ERROR = re.compile(r"[/\\]([\w.+-]{1,60}):\d{1,7}(?::\d{1,6})?: (?:fatal )?error: (.{5,200})")
+_LEGACY = {
+    "304": "the GeForce 6 and 7 series",
+    "340": "the GeForce 8 to 300 series",
+    "390": "Fermi (GeForce 400 and 500 series)",
+    "470": "Kepler (GeForce 600 and 700 series)",
+}
+_LONGEST = 2000
+
+
+def is_module_source(event: Event) -> bool:
+    """Say whether an error stands in the sources of the NVIDIA kernel module."""
+    return bool(_DRIVER.search(event.text)) or "/usr/src/nvidia" in event.text
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield why the NVIDIA kernel module could not be built."""
+    event = next(case.of("kernel-module-build"), None)
+    if event is not None and (found := _explanation(case, event)) is not None:
+        yield found
+
+
+def _explanation(case: Case, event: Event) -> Explanation | None:
+    lines = [line[:_LONGEST] for line in case.log.lines[:20_000]]
+    driver, kernel = _first(_DRIVER, lines), _first(_KERNEL, lines)
+    gpl = next((found for line in lines if (found := _GPL.search(line))), None)
+    if gpl is not None and _REAL_TIME.search(kernel or " ".join(lines[:200])):
+        return _real_time(event, driver, kernel, gpl["module"], gpl["symbol"])
+    branch = driver.partition(".")[0]
+    error = next(
+        (found for line in lines if _DRIVER.search(line) and (found := _ERROR.search(line))), None
+    )
+    if branch in _LEGACY:
+        return _legacy(event, driver, kernel, f"{error[1]}: {error[2]}" if error else "")
+    return None
+
+
+def _first(pattern: re.Pattern[str], lines: list[str]) -> str:
+    for line in lines:
+        if found := pattern.search(line):
+            return next(one for one in found.groups() if one).rstrip(".,;)'\"`")
+    return ""
+
+
+def _older_kernel(title: str, kernel: str, use_if: tuple[str, ...] = ()) -> Recipe:
+    return command(
+        title,
+        *("uname", "-r"),
+        use_if=use_if,
+        look=True,
+        note="Choose another kernel under the advanced options of the boot menu; the command then "
+        f"shows another one than {kernel or 'now'}.",
+    )
+
+
+def _real_time(event: Event, driver: str, kernel: str, module: str, symbol: str) -> Explanation:
+    name = f"driver {driver}" if driver else "the driver"
+    return explanation(
+        event,
+        f"The NVIDIA module does not build for a real-time kernel ({kernel or 'PREEMPT_RT'}): "
+        f"{symbol} is for modules under the GPL alone",
+        f"With PREEMPT_RT the kernel replaces its locks by others, which {module} of {name} may "
+        "not use. The later messages about nvidia-uvm follow from it: without that module there is "
+        "no CUDA, so leaving it out does not help.",
+        (
+            Recipe(
+                title="Install the distribution's own kernel, start it, and install the driver "
+                "there",
+                use_if=(Condition(fact="host.package_manager", equals="apt"),),
+                steps=(Action(system={"apt": ("linux-generic",)}, reboot=True),),
+                note="Choose the kernel without -rt in the boot menu.",
+            ),
+            _older_kernel("Start the kernel without -rt, and install the driver there", kernel),
+        ),
+        name="kernel-module-build",
+    )
+
+
+def _legacy(event: Event, driver: str, kernel: str, error: str) -> Explanation:
+    branch = driver.partition(".")[0]
+    fedora = ".fc" in kernel
+    here = f" for kernel {kernel}" if kernel else ""
+    packages = (
+        Recipe(
+            title=f"Install the {branch} driver of RPM Fusion, which is patched for newer kernels",
+            use_if=("the repository rpmfusion-nonfree is set up",),
+            steps=(Action(system={"dnf": (f"akmod-nvidia-{branch}xx",)}, reboot=True),),
+            note="Remove the driver that DKMS or NVIDIA's installer brought first.",
+        ),
+    )
+    return explanation(
+        event,
+        f"The NVIDIA driver {driver} does not build{here}: its branch knows no newer kernels",
+        f"Branch {branch} is the last that serves {_LEGACY[branch]}, and NVIDIA no longer changes "
+        "it: a newer driver does not serve the card, and other headers or another gcc do not "
+        "help." + (f" The first error is {error}." if error else ""),
+        (
+            *(packages if fedora else ()),
+            _older_kernel("Start an older kernel that the driver was made for", kernel, ()),
+            command(
+                "See which card it is, and whether the open driver nouveau serves it",
+                "lspci",
+                "-nnk",
+                "-d",
+                "10de:",
+                look=True,
+                note="nouveau shows the screen without this driver; CUDA it has none.",
+            ),
+        ),
+        name="kernel-module-build",
+    )

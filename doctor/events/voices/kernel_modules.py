@@ -1,0 +1,30 @@
+"""Builds of the NVIDIA kernel module: nvidia-installer, DKMS and kbuild."""
+
+from __future__ import annotations
+
+from doctor.events.forms import Form, Voice
+
+VOICES = (
+    Voice(
+        "the build of the NVIDIA module",
+        (
+            Form(
+                "kernel-module-build",
+                r"performing the step: \"Building kernel modules?\"",
+                ("building kernel module",),
+            ),
+            Form(
+                "kernel-module-build",
+                r"DKMS make\.log for nvidia(?:-open|-srv|-current)?-\d[\d.]{1,16} "
+                r"for kernel \S{3,80}",
+                ("dkms make.log for nvidia",),
+            ),
+            Form(
+                "kernel-module-build",
+                r"\bnvidia(?:-\w{2,10})?\.ko failed to build",
+                ("ko failed to build",),
+            ),
+        ),
+    ),
+)
+"""What stands in their logs once the module is not built."""
