@@ -71,6 +71,7 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _CAPABILITY = re.compile(
     r"(?:with CUDA capability sm_(?=\d{2,3} is not compatible)"
+    r"|\bttg?\.target = \"cuda:(?=\d{2,3}\")"
     r"|which is of (?:cuda|compute) capability(?: \(CC\))? )(\d{1,2}?)\.?(\d)\b"
 )
 _ARCHS = re.compile(
@@ -86,6 +87,7 @@ _LONGEST = 2000
 WORDS = frozenset(
     [
         "with CUDA capability sm_",
+        '.target = "cuda:',
         "supports CUDA capabilities ",
         *(text for pattern, _ in _TELLS for text in required_literals(pattern)),
     ]
