@@ -72,3 +72,21 @@ def excerpt(text: str, most: int = 110) -> str:
     """Return a text as a part of a title: on one line, and cut at a length."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+_PROMPT = re.compile(
+    r"(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[: ]\S{0,200}?[$#%]|[$%]"
+    r"|PS [A-Z]:\\[^>\n]{0,200}>|[A-Z]:\\[^>\n]{0,200}>) ?\S"
+)
+
+
+def is_command(line: str) -> bool:
+    """Say whether a line is a command behind a prompt."""
+    return _PROMPT.match(line[:400]) is not None
+
+
+def since_command(case: Case, event: Event, most: int) -> list[str]:
+    """Return the lines before an event, at most so many, that the same command printed."""
+    lines = list(case.log.lines[max(event.at - most, 0) : event.at])
+    last = next((at for at in range(len(lines) - 1, -1, -1) if is_command(lines[at])), -1)
+    return lines[last + 1 :]

@@ -21,6 +21,7 @@ from doctor.analyzers.build_tables import BACKENDS, FIRST_WHEELS
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, Inventory, distinct
+from doctor.analyzers.machine import since_command
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
@@ -74,7 +75,7 @@ def built(case: Case, event: Event) -> str:
 
 def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
     """Explain a module that the build of a package does not find."""
-    before = case.log.lines[max(event.at - 60, 0) : event.at]
+    before = since_command(case, event, 60)
     if not any(_BUILD.search(line[:1000]) for line in before):
         return None
     module = event.objects["module"].partition(".")[0]

@@ -20,6 +20,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.compiled_parts import COMPILED, compiled_part
 from doctor.analyzers.inside_packages import explain_addon
 from doctor.analyzers.inventory import NAME, Caller, Inventory, caller_of, distinct
+from doctor.analyzers.machine import since_command
 from doctor.analyzers.name_findings import (
     explain_hidden,
     explain_inconsistent,
@@ -98,7 +99,7 @@ def _explained(case: Case, event: Event, inventory: Inventory) -> Explanation | 
         return _no_package(event, parent)
     if package in _PARTS_OF_PYTHON or package in _SYSTEM_PARTS:
         return _left_out(event, package)
-    if any(_BUILDS.search(line) for line in case.log.lines[max(event.at - 60, 0) : event.at]):
+    if any(_BUILDS.search(line) for line in since_command(case, event, 60)):
         return None
     if package != "distutils" and (since := standard_module(module)):
         return explain_standard(event, inventory, since, f"the module {module}", caller)
