@@ -11,6 +11,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.memory_recipes import (
+    LESS_AT_ONCE,
+    has_grown,
+    is_known,
+    less_memory,
+    weights_fill,
+)
 from doctor.analyzers.recipes import LINUX, code, command, fitting, variables
 from doctor.analyzers.texts import Text, explained, objects_of
 from doctor.model.events import Event, Level
@@ -22,6 +29,12 @@ _SIZE = re.compile(r"(?P<number>[\d.,]{1,20}) ?(?P<unit>bytes|[KMGT]i?B|B)?", re
 _PROCESS = re.compile(r"Process (\d{1,10}) has ([\d.]{1,12} [KMGT]iB) memory in use")
 _RESERVED = re.compile(r"([\d.]{1,12} (?:[KMGT]iB|bytes)) is reserved by PyTorch but unallocated")
 _ALLOCATED = re.compile(r"([\d.]{1,12} (?:[KMGT]iB|bytes)) is allocated by PyTorch")
+_ALLOWED = re.compile(r"([\d.]{1,12} [KMGT]iB) allowed;")
+"""What torch.cuda.set_per_process_memory_fraction leaves to this process."""
+_OWN = re.compile(r"this process has ([\d.]{1,12} [KMGT]iB) memory in use")
+_MUCH = 0.05
+"""The share of a GPU from which memory in pieces is worth a setting."""
+_ALONE = 0.9
 _EARLIER = re.compile(r"([\d.]{1,12} [KMGT]iB) already allocated; ([\d.]{1,12} [KMGT]iB) free")
 """How torch before 2.2 wrote it."""
 _CONTEXT = 1 << 30
@@ -35,7 +48,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     if any(_is_other_failure(event) for event in case.events):
         events = [event for event in events if _RETRIED not in event.text]
     for event in events[:1]:
-        best = next((one for one in events if objects_of(one).get("free")), event)
+        raised = next((one for one in events if "OutOfMemoryError" in one.text), event)
+        best = next((one for one in events if objects_of(one).get("free")), raised)
         yield _explanation(case, best)
     yield from explained(case, _TABLE)
 
@@ -75,6 +89,11 @@ def _explanation(case: Case, event: Event) -> Explanation:
             f"({amounts['capacity']}): a size in the program is wrong, or a sequence is far "
             f"too long."
         )
+    elif (allowed := _ALLOWED.search(text)) and size(allowed[1]) < capacity:
+        holder = (
+            f"This process may use {allowed[1]} of the GPU, by a limit of its own, and its tensors "
+            "hold nearly that."
+        )
     elif wanted and free > wanted:
         holder = (
             f"{amounts['free']} are free, and {amounts['wanted']} are asked for: the free memory "
@@ -89,11 +108,29 @@ def _explanation(case: Case, event: Event) -> Explanation:
             f"torch itself reserves {found[1] if found else ''} that no tensor uses, more than "
             f"{amounts['wanted']}: the memory is in pieces (fragmentation)."
         )
-        first = [_segments()]
+        first = [_segments()] if reserved > _MUCH * capacity else []
+    elif loaded := weights_fill(case, capacity):
+        holder = (
+            f"The weights of the model take {loaded} GiB of {amounts['capacity']} alone, so no "
+            "setting of the batch makes it fit."
+        )
     elif held := _ALLOCATED.search(text):
-        holder = f"Tensors of this process hold {held[1]}: model, batch or text is too large."
-    others_too = (one for one in (_processes(), _segments()) if one not in first)
-    recipes = (*first, _smaller(), *others_too)
+        holder = (
+            f"Tensors of this process hold {held[1]}, and the earlier steps did fit: something "
+            "grows from step to step."
+            if has_grown(case)
+            else f"Tensors of this process hold {held[1]}: model, batch or text is too large."
+        )
+    alone = capacity and size(own[1]) > _ALONE * capacity if (own := _OWN.search(text)) else False
+    others_too = [] if alone else [_processes()]
+    if found is None and not first:
+        others_too.append(_segments())
+    recipes = (
+        *first,
+        *less_memory(case, event),
+        *(one for one in others_too if one not in first),
+        *(_OF_PROCESSOR if "HIP out" in event.text and _is_integrated(case, capacity) else ()),
+    )
     gpu = f"GPU {amounts['gpu']}" if amounts.get("gpu") else "The GPU"
     asked = f" for {amounts['wanted']}" if amounts.get("wanted") else ""
     left = f", {amounts['free']} free" if amounts.get("free") else ""
@@ -105,10 +142,10 @@ def _explanation(case: Case, event: Event) -> Explanation:
             f"{gpu} has no memory left{asked}{left}{of}",
             holder or "The program asks for more memory than is free. The installation is sound.",
             recipes=fitting(case, recipes),
-            severity=Severity.NOTE,
+            severity=Severity.ERROR if "HIP out" in event.text else Severity.NOTE,
             captures=amounts,
         ),
-        precision=Precision.EXACT if holder else Precision.FAMILY,
+        precision=Precision.EXACT if holder or is_known(case) else Precision.FAMILY,
     )
 
 
@@ -134,16 +171,27 @@ def _named_processes(text: str) -> str:
     return ", ".join(f"process {number} has {amount}" for number, amount in found)
 
 
-@lru_cache(maxsize=1)
-def _smaller() -> Recipe:
-    return code(
-        "Use less memory at once",
-        "the settings of the program",
-        "batch_size=1",
-        before="batch_size=16",
-        note="A shorter sequence, half precision, a quantized model, gradient checkpointing and "
-        "fewer layers on the GPU (n_gpu_layers) help as well.",
-    )
+def _is_integrated(case: Case, capacity: int) -> bool:
+    """Say whether a GPU of AMD's is likely a part of the processor, by its odd memory."""
+    own = (2 << 30) < capacity < (28 << 30)
+    return bool(capacity) and not own and not case.context.container
+
+
+_OF_PROCESSOR = (
+    command(
+        "Let the kernel give the GPU 48 GB of the machine's memory, then restart",
+        "sh",
+        "-c",
+        "echo 'options ttm pages_limit=12582912 page_pool_size=12582912' "
+        "> /etc/modprobe.d/ttm.conf",
+        use_if=(
+            LINUX,
+            "the GPU is part of the processor (Ryzen AI, Strix Halo) with 64 GB or more",
+        ),
+        sudo=True,
+        note="Restart the machine afterwards. The number counts pages of 4 KB.",
+    ),
+)
 
 
 @lru_cache(maxsize=1)
@@ -242,7 +290,7 @@ _TABLE: dict[str, Text] = {
         "the GPU. "
         "The model, the batch or the text is too large for it.",
         (
-            _smaller(),
+            LESS_AT_ONCE,
             variables(
                 "Lift torch's own limit",
                 {"PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.0"},

@@ -125,20 +125,22 @@ def finding(
 def _causes(counted: tuple[ModelFinding, ...]) -> dict[int, int]:
     """Map each finding that is a consequence to its cause, by their places.
 
-    A note is no cause here: what is graver has to be seen. A consequence of a consequence goes to
-    the first cause.
+    A note is the cause of other notes alone: what is graver has to be seen. A consequence of a
+    consequence goes to the first cause.
     """
     causes: dict[int, int] = {}
 
     def fold(found: ModelFinding, cause: int) -> None:
         for place, other in enumerate(counted):
             explained = other.id in found.symptoms and other.target == found.target
+            if found.severity is Severity.NOTE and other.severity is not Severity.NOTE:
+                continue
             if explained and place != cause and place not in {*causes, *causes.values()}:
                 causes[place] = cause
                 fold(other, cause)
 
     for place, found in enumerate(counted):
-        if place not in causes and found.severity is not Severity.NOTE:
+        if place not in causes:
             fold(found, place)
     return causes
 
