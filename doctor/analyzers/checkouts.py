@@ -12,11 +12,8 @@ _GIT = re.compile(
     r"\bgit (?:pull|clone|rev-parse|checkout|fetch|describe|submodule)\b"
     r"|\bcommit[ :`'\"]{1,4}[0-9a-f]{7,40}\b|\b(?:latest|last|current) commit\b|\b[Mm]aster branch"
 )
-_GOOD = re.compile(
-    r"(?i)(?:last|previous|good|works?|worked|success\w*|built|build (?:was|with|at))\b.{0,60}?"
-    r"\bcommit[ :`'\"]{1,4}(?P<one>[0-9a-f]{7,40})\b"
-    r"|\bcommit[ :`'\"]{1,4}(?P<two>[0-9a-f]{7,40})\b.{0,40}\b(?:success|works?\b|worked|was fine)"
-)
+_NAMED = re.compile(r"\bcommit[ :`'\"]{1,4}(?P<commit>[0-9a-f]{7,40})\b")
+_GOOD = re.compile(r"(?i)\b(?:last|previous|good|works?|worked|success\w{0,5}|was fine)\b")
 _CLEAN = re.compile(
     r"--clean-first|\brm -r?f?r? {0,2}\S{0,40}build\b|\bmake clean\b|\bgit clean\b|rmdir /s"
     r"|--fresh\b|\bcargo clean\b"
@@ -39,9 +36,9 @@ def other_state(case: Case) -> tuple[Recipe, ...]:
     condition = () if is_checkout(case) else ("the sources are a git checkout",)
     good = next(
         (
-            match["one"] or match["two"]
+            match["commit"]
             for line in case.log.lines[:5000]
-            if (match := _GOOD.search(line[:_LONGEST]))
+            if (match := _NAMED.search(line[:_LONGEST])) and _GOOD.search(line[:_LONGEST])
         ),
         "",
     )

@@ -27,7 +27,10 @@ def explain(case: Case) -> Iterator[Explanation]:
     for kind, function in _WRITES.items():
         if kind == "disk-full" and no_disk:
             continue  # what ran out there is reported by the error of a full disk
-        event = next(case.of(kind), None)
+        events = list(case.of(kind))
+        # pip's own hint says more than the path that it could not make.
+        hints = [one for one in events if "Long Path" in one.text]
+        event = next(iter(hints or events), None)
         if event is not None:
             yield function(case, event)
 
@@ -166,10 +169,23 @@ def _denied(case: Case, event: Event) -> Explanation:
     )
 
 
+_OF_SYSTEM = re.compile(
+    r"(?i)[a-z]:\\{1,2}(?:python\d{2,3}|program files(?: \(x86\))?|programdata|windows)\\"
+)
+"""Folders of Windows that only an administrator may change."""
+
+
 def _locked(case: Case, event: Event) -> Explanation:
     used = "32" in event.text[: event.text.find("]") + 1]
-    path = event.objects.get("path", "the file")
-    del case
+    path = event.objects.get("path", "the file").replace("\\\\", "\\")
+    running = Recipe(
+        title="See which Python programs still run, and close them",
+        use_if=(WINDOWS,),
+        steps=(Action(run=("tasklist", "/FI", "IMAGENAME eq python.exe")),),
+        lasting=False,
+    )
+    if not used and _OF_SYSTEM.match(path):
+        return _of_system(case, event, path, running)
     return explanation(
         event,
         f"Windows refuses to change {path}: "
@@ -177,14 +193,39 @@ def _locked(case: Case, event: Event) -> Explanation:
         "A running Python, a notebook, the web UI or a virus scanner holds the file. Close all of "
         "them, then install again; folders that begin with ~ in site-packages are what is left of "
         "the broken attempt, and can be removed.",
+        (running,),
+    )
+
+
+def _of_system(case: Case, event: Event, path: str, running: Recipe) -> Explanation:
+    """Explain a Python that is installed for all users, whose folder this user may not change."""
+    listed = any("requirements.txt" in line for line in case.log.lines[:2000])
+    what = ("-r", "requirements.txt") if listed else ("<package>",)
+    return explanation(
+        event,
+        f"This user may not change {path}: the Python there belongs to the whole machine",
+        "pip installs into the Python of all users, which only an administrator may change. An "
+        "environment of your own needs no such right, and keeps projects apart. Folders that begin "
+        "with ~ in site-packages are left from attempts that broke off, and can be removed.",
         (
             Recipe(
-                title="See which Python programs still run",
+                title="Make an environment in the folder of the project, and install there",
                 use_if=(WINDOWS,),
-                steps=(Action(run=("tasklist", "/FI", "IMAGENAME eq python.exe")),),
+                steps=(
+                    Action(run=("py", "-m", "venv", ".venv")),
+                    Action(run=(".venv\\Scripts\\python.exe", "-m", "pip", "install", *what)),
+                ),
+                ask={} if listed else {"package": "what was to be installed"},
+            ),
+            Recipe(
+                title="Close all programs of Python, and install again from a prompt that was "
+                "opened as administrator",
+                use_if=(WINDOWS, "it has to be the Python of all users"),
+                steps=running.steps,
                 lasting=False,
             ),
         ),
+        name="no-permission",
     )
 
 
@@ -196,6 +237,13 @@ def _long(case: Case, event: Event) -> Explanation:
         "Python says then that the file does not exist. A shorter folder helps at once, C:\\ai for "
         "instance; long paths have to be allowed in Windows, once, by an administrator.",
         (
+            Recipe(
+                title="Make the environment in a short folder, and install there",
+                use_if=(WINDOWS,),
+                steps=(Action(run=("py", "-m", "venv", "C:\\venvs\\short")),),
+                note="It may stay outside the project's folder: start its "
+                "C:\\venvs\\short\\Scripts\\python.exe from there.",
+            ),
             Recipe(
                 title="Allow long paths, then start Windows again",
                 use_if=(WINDOWS, "you may change this machine"),

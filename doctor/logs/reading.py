@@ -16,6 +16,7 @@ from doctor.base.text import sanitize
 from doctor.events.reading import words
 from doctor.logs.log import WORDS, without_prefixes
 from doctor.logs.quotations import without_quotations
+from doctor.logs.wrapped import unwrapped
 from doctor.model.observation import Log
 from doctor.redact import without_secrets
 
@@ -283,7 +284,7 @@ def _log(source: str, parts: Iterable[Part]) -> Log:
     counted = numbers == list(range(1, len(numbers) + 1))
     return Log(
         source=source,
-        lines=without_quotations(without_prefixes(lines)),
+        lines=without_quotations(unwrapped(without_prefixes(lines))),
         numbers=() if counted else tuple(numbers),
     )
 

@@ -98,8 +98,9 @@ VOICES = (
             ),
             Form(
                 "path-too-long",
-                r"enable Windows Long Path support|(?:The )?filename or extension is too long",
-                ("windows long path support", "filename or extension is too long"),
+                r"Windows Long Path|warnings/enable-long-pa"
+                r"|(?:The )?filename or extension is too long",
+                ("windows long path", "enable-long-pa", "filename or extension is too long"),
             ),
             Form(
                 "file-locked",
