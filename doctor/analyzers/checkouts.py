@@ -6,7 +6,7 @@ import re
 
 from doctor.analyzers.case import Case
 from doctor.analyzers.recipes import command
-from doctor.model.issues import Recipe
+from doctor.model.issues import Action, Recipe
 
 _GIT = re.compile(
     r"\bgit (?:pull|clone|rev-parse|checkout|fetch|describe|submodule)\b"
@@ -26,7 +26,7 @@ def is_checkout(case: Case) -> bool:
     return any(_GIT.search(line[:_LONGEST]) for line in case.log.lines[:5000])
 
 
-def was_clean(case: Case) -> bool:
+def _was_clean(case: Case) -> bool:
     """Say whether the build began without the objects of an earlier one."""
     return any(_CLEAN.search(line[:_LONGEST]) for line in case.log.lines[:5000])
 
@@ -59,3 +59,15 @@ def other_state(case: Case) -> tuple[Recipe, ...]:
             note="git switch - takes the newer state again.",
         ),
     )
+
+
+def once_more(case: Case) -> tuple[Recipe, ...]:
+    """Return what helps where a name of the package's own is missing; a clean build once only."""
+    anew = Recipe(
+        title="Build again in an empty folder",
+        use_if=("the package was built in this folder before",),
+        note="Remove the folder build of the package, or clone it anew; submodules belong to it.",
+        steps=(Action(run=("git", "submodule", "update", "--init", "--recursive")),),
+    )
+    state = other_state(case) if is_checkout(case) else ()
+    return state if state and _was_clean(case) else (*state[:1], anew, *state[1:])

@@ -7,7 +7,7 @@ holds in pieces.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
@@ -77,58 +77,17 @@ def _explanation(case: Case, event: Event) -> Explanation:
     amounts = objects_of(event)
     if old := _EARLIER.search(text):
         amounts.setdefault("free", old[2])
-    others = sum(size(amount) for _, amount in _PROCESS.findall(text))
-    reserved = size(found[1]) if (found := _RESERVED.search(text)) else 0
-    wanted, free = size(amounts.get("wanted", "")), size(amounts.get("free", ""))
     capacity = size(amounts.get("capacity", ""))
-    holder = ""
-    first: list[Recipe] = []
-    if wanted and capacity and wanted > capacity:
-        holder = (
-            f"One tensor of {amounts['wanted']} is asked for, more than the whole GPU has "
-            f"({amounts['capacity']}): a size in the program is wrong, or a sequence is far "
-            f"too long."
-        )
-    elif (allowed := _ALLOWED.search(text)) and size(allowed[1]) < capacity:
-        holder = (
-            f"This process may use {allowed[1]} of the GPU, by a limit of its own, and its tensors "
-            "hold nearly that."
-        )
-    elif wanted and free > wanted:
-        holder = (
-            f"{amounts['free']} are free, and {amounts['wanted']} are asked for: the free memory "
-            "is not in one piece, or a limit was set for this process."
-        )
-        first = [_segments()]
-    elif others > _CONTEXT and others > wanted:
-        holder = f"Other processes hold {_readable(others)} of this GPU: {_named_processes(text)}."
-        first = [_processes()]
-    elif wanted and reserved > wanted:
-        holder = (
-            f"torch itself reserves {found[1] if found else ''} that no tensor uses, more than "
-            f"{amounts['wanted']}: the memory is in pieces (fragmentation)."
-        )
-        first = [_segments()] if reserved > _MUCH * capacity else []
-    elif loaded := weights_fill(case, capacity):
-        holder = (
-            f"The weights of the model take {loaded} GiB of {amounts['capacity']} alone, so no "
-            "setting of the batch makes it fit."
-        )
-    elif held := _ALLOCATED.search(text):
-        holder = (
-            f"Tensors of this process hold {held[1]}, and the earlier steps did fit: something "
-            "grows from step to step."
-            if has_grown(case)
-            else f"Tensors of this process hold {held[1]}: model, batch or text is too large."
-        )
-    alone = capacity and size(own[1]) > _ALONE * capacity if (own := _OWN.search(text)) else False
-    others_too = [] if alone else [_processes()]
-    if found is None and not first:
-        others_too.append(_segments())
+    holder, first = _holder(case, text, amounts)
+    own = _OWN.search(text)
+    alone = own is not None and size(own[1]) > _ALONE * capacity > 0
+    more = [] if alone else [_processes()]
+    if not _RESERVED.search(text):
+        more.append(_segments())
     recipes = (
         *first,
         *less_memory(case, event),
-        *(one for one in others_too if one not in first),
+        *(one for one in more if one not in first),
         *(_OF_PROCESSOR if "HIP out" in event.text and _is_integrated(case, capacity) else ()),
     )
     gpu = f"GPU {amounts['gpu']}" if amounts.get("gpu") else "The GPU"
@@ -147,6 +106,53 @@ def _explanation(case: Case, event: Event) -> Explanation:
         ),
         precision=Precision.EXACT if holder or is_known(case) else Precision.FAMILY,
     )
+
+
+def _holder(case: Case, text: str, amounts: Mapping[str, str]) -> tuple[str, tuple[Recipe, ...]]:
+    """Return who holds the memory, and what to do first where that is not to ask for less."""
+    others = sum(size(amount) for _, amount in _PROCESS.findall(text))
+    found = _RESERVED.search(text)
+    reserved = size(found[1]) if found else 0
+    wanted, free = size(amounts.get("wanted", "")), size(amounts.get("free", ""))
+    capacity = size(amounts.get("capacity", ""))
+    if wanted and capacity and wanted > capacity:
+        return (
+            f"One tensor of {amounts['wanted']} is asked for, more than the whole GPU has "
+            f"({amounts['capacity']}): a size in the program is wrong, or a sequence is far "
+            f"too long."
+        ), ()
+    if (allowed := _ALLOWED.search(text)) and size(allowed[1]) < capacity:
+        return (
+            f"This process may use {allowed[1]} of the GPU, by a limit of its own, and its tensors "
+            "hold nearly that."
+        ), ()
+    if wanted and free > wanted:
+        return (
+            f"{amounts['free']} are free, and {amounts['wanted']} are asked for: the free memory "
+            "is not in one piece, or a limit was set for this process."
+        ), (() if found and reserved < wanted else (_segments(),))
+    if others > _CONTEXT and others > wanted:
+        return (
+            f"Other processes hold {_readable(others)} of this GPU: {_named_processes(text)}."
+        ), (_processes(),)
+    if wanted and found and reserved > wanted:
+        return (
+            f"torch itself reserves {found[1]} that no tensor uses, more than "
+            f"{amounts['wanted']}: the memory is in pieces (fragmentation)."
+        ), ((_segments(),) if reserved > _MUCH * capacity else ())
+    if loaded := weights_fill(case, capacity):
+        return (
+            f"The weights of the model take {loaded} GiB of {amounts['capacity']} alone, so no "
+            "setting of the batch makes it fit."
+        ), ()
+    if held := _ALLOCATED.search(text):
+        return (
+            f"Tensors of this process hold {held[1]}, and the earlier steps did fit: something "
+            "grows from step to step."
+            if has_grown(case)
+            else f"Tensors of this process hold {held[1]}: model, batch or text is too large."
+        ), ()
+    return "", ()
 
 
 def size(text: str) -> int:

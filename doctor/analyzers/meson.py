@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 from doctor.analyzers import offers
 from doctor.analyzers.build_tables import FIRST_WHEELS
+from doctor.analyzers.built_packages import built
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import Inventory, distinct
-from doctor.analyzers.package_builds import built, newer
+from doctor.analyzers.package_builds import newer
 from doctor.analyzers.recipes import by_system
 from doctor.model.events import Event
 

@@ -18,6 +18,7 @@ import msgspec
 
 from doctor.analyzers import offers
 from doctor.analyzers.build_tables import BACKENDS, FIRST_WHEELS
+from doctor.analyzers.built_packages import built
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, Inventory, distinct
@@ -34,18 +35,6 @@ _BUILD = re.compile(
     r"|pip-install-"
 )
 
-_PACKAGE = re.compile(
-    r"(?:Collecting |Building wheel for |Building |Failed to build `|Failed to fetch wheel: "
-    r"|Failed to download and build:? `|Processing \S{0,200}/)"
-    r"([A-Za-z][\w.-]{1,80})"
-)
-
-_FOLDER = re.compile(
-    r"[/\\]pip-(?:install|wheel)-\w{1,16}[/\\]([A-Za-z][\w.-]{0,60}?)_[0-9a-f]{32}\b"
-)
-"""Where pip unpacks the sources of a package (pip/_internal/operations/prepare.py)."""
-_AROUND = 15
-
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of each build that fails so."""
@@ -53,24 +42,6 @@ def explain(case: Case) -> Iterator[Explanation]:
     for event in distinct(case, *_EXPLAINED):
         if (found := _EXPLAINED[event.kind](case, event, inventory)) is not None:
             yield found
-
-
-def built(case: Case, event: Event) -> str:
-    """Return the package that is built at an event, where the log names it."""
-    hint = re.compile(r"indicates that `([A-Za-z][\w.-]{1,80})")
-    for line in case.log.lines[event.at : event.at + 12]:
-        if match := hint.search(line[:1000]):
-            return match[1]
-    around = case.log.lines[max(event.at - _AROUND, 0) : event.at + _AROUND]
-    if folder := next((one for line in around if (one := _FOLDER.search(line[:2000]))), None):
-        return folder[1]
-    for line in reversed(case.log.lines[max(event.at - 80, 0) : event.at]):
-        # pip indents what it prints of the environment in which it builds.
-        if line.startswith("  Collecting "):
-            continue
-        if (match := _PACKAGE.search(line[:1000])) and match[1] not in ("wheel", "wheels"):
-            return match[1]
-    return ""
 
 
 def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | None:

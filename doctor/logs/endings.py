@@ -11,11 +11,13 @@ _LONGEST = 400
 _WELL = re.compile(
     r"(?i:\b(?:[a-z]{1,30}_)?(?:exit|return)[ _]?(?:code|status)\s?[=:]\s?0(?![\d.x]))"
     r"|(?i:\bexit(?:ed|s)?(?: with)?(?: exit)? (?:status|code):? 0(?![\d.x]))"
-    r"|^={3,200} .{0,200}\b\d{1,7} passed\b.{0,200} ={3,200}$|^test result: ok\. \d"
+    r"|^test result: ok\. \d"
     r"|^100% tests passed, 0 tests failed out of \d|^\s{0,8}Finished `?\w{1,20}`? (?:profile )?\["
     r"|^Successfully built \S"
 )
-"""Statuses of a shell, and the last lines of pytest, cargo, CTest and `pip wheel`."""
+"""Statuses of a shell, and the last lines of cargo, CTest and `pip wheel`."""
+_TESTED = re.compile(r"\b\d{1,7} passed\b")
+"""What the last line of pytest says between two rows of equals signs."""
 _BADLY = re.compile(
     r"(?i:\b(?:exit|return)(?:ed)?(?: with)?[ _]?(?:code|status)\s?[=:]?\s?-?[1-9])"
     r"|\b[1-9]\d{0,6} (?:failed|errors?)\b(?!_)|^test result: FAILED|^error: could not compile"
@@ -27,6 +29,10 @@ _BADLY = re.compile(
 def ended_well(lines: Sequence[str]) -> bool:
     """Say whether a log ends with a success, and no failed end stands shortly before."""
     ends = [line[:_LONGEST].rstrip() for line in lines[-_LATELY:] if line.strip()]
-    if not any(_WELL.search(line) for line in ends[-_LAST:]):
+    if not any(_WELL.search(line) or _is_tested(line) for line in ends[-_LAST:]):
         return False
     return not any(_BADLY.search(line) for line in ends)
+
+
+def _is_tested(line: str) -> bool:
+    return line.startswith("===") and _TESTED.search(line) is not None

@@ -93,10 +93,7 @@ def test_a_download_that_recovered() -> None:
                 "used by "
                 "another process: 'C:\\\\ai\\\\torch\\\\lib\\\\c10.dll'"
             ),
-            (
-                "Windows refuses to change C:\\\\ai\\\\torch\\\\lib\\\\c10.dll: another "
-                "program has it open"
-            ),
+            ("Windows refuses to change C:\\ai\\torch\\lib\\c10.dll: another program has it open"),
         ),
         (
             (

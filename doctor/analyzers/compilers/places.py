@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from doctor.analyzers.built_packages import built
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.checkouts import is_checkout, other_state
 from doctor.analyzers.inventory import NAME
 from doctor.analyzers.machine import excerpt, fact_text, lines_around
-from doctor.analyzers.package_builds import built
 from doctor.analyzers.recipes import command
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Option, Recipe

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.checkouts import is_checkout, other_state, was_clean
+from doctor.analyzers.checkouts import once_more
 from doctor.analyzers.machine import lines_around
 from doctor.analyzers.recipes import by_system
 from doctor.analyzers.undefined_symbols.builds import OF_VISUAL_STUDIO
@@ -354,18 +354,6 @@ def _other_library(event: Event, name: str, owner: str) -> Explanation:
     )
 
 
-def _own_recipes(case: Case) -> tuple[Recipe, ...]:
-    """Return what helps where a name of the package's own is missing; a clean build once only."""
-    anew = Recipe(
-        title="Build again in an empty folder",
-        use_if=("the package was built in this folder before",),
-        note="Remove the folder build of the package, or clone it anew; submodules belong to it.",
-        steps=(Action(run=("git", "submodule", "update", "--init", "--recursive")),),
-    )
-    state = other_state(case) if is_checkout(case) else ()
-    return state if state and was_clean(case) else (*state[:1], anew, *state[1:])
-
-
 def _own(case: Case, event: Event, name: str, number: int) -> Explanation:
     more = f" and {number - 1} more" if number > 1 else ""
     return Explanation(
@@ -376,7 +364,7 @@ def _own(case: Case, event: Event, name: str, number: int) -> Explanation:
             "The name belongs to no library that doctor knows, so it is the package's own or one "
             "of its dependencies': a source file was not compiled, or the library that has it is "
             "not in the link command. Old objects in the build folder do the same after an update.",
-            recipes=_own_recipes(case),
+            recipes=once_more(case),
             name="name-not-linked",
         ),
     )
