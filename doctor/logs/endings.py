@@ -25,11 +25,16 @@ _BADLY = re.compile(
     r"|^\s{0,8}(?:ERROR|error|fatal): |^(?:ERROR: )?Failed to build "
 )
 
+_FAILS = re.compile(r"(?i)error|panick|fail|abort|killed|exception|fault|denied|not found")
+"""What a line says that tells of a failure after a success: a program that was built, and ran."""
+
 
 def ended_well(lines: Sequence[str]) -> bool:
     """Say whether a log ends with a success, and no failed end stands shortly before."""
     ends = [line[:_LONGEST].rstrip() for line in lines[-_LATELY:] if line.strip()]
-    if not any(_WELL.search(line) or _is_tested(line) for line in ends[-_LAST:]):
+    last = ends[-_LAST:]
+    well = [at for at, line in enumerate(last) if _WELL.search(line) or _is_tested(line)]
+    if not well or any(_FAILS.search(line) for line in last[well[-1] + 1 :]):
         return False
     return not any(_BADLY.search(line) for line in ends)
 

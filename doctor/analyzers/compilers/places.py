@@ -33,6 +33,9 @@ _BUILT_CRATE = re.compile(
     r"^\s{0,12}(?:Adding|Compiling|Downloaded|Checking) (?P<name>[a-z][\w-]{1,60}) "
     r"v(?P<release>\d[\w.+-]{2,30})"
 )
+_BROKE_OFF = re.compile(
+    r"(?:g?make|ninja)(?:\[\d{1,3}\])?: (?:\*\*\*|build stopped)|error: subprocess-exited-with-error"
+)
 _PLACE = re.compile(r"^\s{0,12}--> (?P<file>(?:[A-Za-z]:)?[^\s:]{1,300}):\d")
 _CRATE = re.compile(
     r"registry[/\\]src[/\\][^/\\]{1,80}[/\\]([a-z][\w-]{1,60}?)-(\d[\w.+-]{2,30})[/\\]"
@@ -79,8 +82,11 @@ def by_place(case: Case, event: Event) -> Explanation | None:
 
 
 def _is_own(case: Case, file: str) -> bool:
-    """Say whether the sources are a program of the user's own, without GPU and without torch."""
-    if _OF_SOMEBODY.search(file):
+    """Say whether the sources are a program of the user's own, without GPU and without torch.
+
+    What a build tool stopped at is a failed build, whoever wrote it.
+    """
+    if _OF_SOMEBODY.search(file) or any(_BROKE_OFF.match(line) for line in case.log.lines[-400:]):
         return False
     return not any(_STACK.search(line) for line in case.log.lines[:20_000])
 
