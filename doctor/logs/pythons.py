@@ -6,6 +6,7 @@ import re
 
 _PATTERNS = (
     re.compile(r"[/\\]python(3\.\d{1,2})t?[/\\](?:site|dist)-packages"),
+    re.compile(r"[/\\]pip \(python (3\.\d{1,2})\)"),
     re.compile(r"[/\\][Pp]ython-?(3)(\d{1,2})(?:-32)?[/\\]"),
     re.compile(
         r"\bPython (?:[Vv]ersion ?: ?)?(3\.\d{1,2})(?:\.\d{1,3})?\b"

@@ -282,9 +282,11 @@ def _log(source: str, parts: Iterable[Part]) -> Log:
                 lines.append(piece)
                 numbers.append(number)
     counted = numbers == list(range(1, len(numbers) + 1))
+    # The bar of a quoted line looks like the prefix of a container.
+    plain = unwrapped(without_prefixes(without_quotations(lines)))
     return Log(
         source=source,
-        lines=without_quotations(unwrapped(without_prefixes(lines))),
+        lines=without_quotations(plain),
         numbers=() if counted else tuple(numbers),
     )
 
