@@ -34,7 +34,8 @@ _BUILT_CRATE = re.compile(
     r"v(?P<release>\d[\w.+-]{2,30})"
 )
 _BROKE_OFF = re.compile(
-    r"(?:g?make|ninja)(?:\[\d{1,3}\])?: (?:\*\*\*|build stopped)|error: subprocess-exited-with-error"
+    r"(?:g?make|ninja)(?:\[\d{1,3}\])?: (?:\*\*\*|build stopped)"
+    r"|error: subprocess-exited-with-error"
 )
 _PLACE = re.compile(r"^\s{0,12}--> (?P<file>(?:[A-Za-z]:)?[^\s:]{1,300}):\d")
 _CRATE = re.compile(
