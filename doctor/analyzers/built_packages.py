@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from packaging.version import InvalidVersion, Version
+
+from doctor.analyzers.build_tables import FIRST_WHEELS
 from doctor.analyzers.case import Case
 from doctor.model.events import Event
 
@@ -36,3 +39,24 @@ def built(case: Case, event: Event) -> str:
         if (match := _PACKAGE.search(line[:1000])) and match[1] not in ("wheel", "wheels"):
             return match[1]
     return ""
+
+
+def python_with_wheels(case: Case, package: str, python: str) -> str:
+    """Return the newest older Python that the release of a package, which is built, has wheels for.
+
+    Where the log does not show the release, it is the one before.
+    """
+    shown = re.compile(
+        rf"\b{re.escape(package)}(?:==|-)(\d[\w.]{{0,20}}?)(?:\.tar\.gz|\.zip|[\s,;)]|$)"
+    )
+    found = next(
+        (match[1] for line in case.log.lines[:5000] if (match := shown.search(line[:1000]))), ""
+    )
+    minor = int(python.partition(".")[2]) - 1
+    try:
+        release = Version(found)
+    except InvalidVersion:
+        return f"3.{minor}"
+    while (first := FIRST_WHEELS.get((package.lower(), f"3.{minor}"))) and release < Version(first):
+        minor -= 1
+    return f"3.{minor}"

@@ -57,8 +57,9 @@ def _explanation(case: Case, event: Event) -> Explanation | None:
     lines = [line[:_LONGEST] for line in case.log.lines[:20_000]]
     driver, kernel = _first(_DRIVER, lines), _first(_KERNEL, lines)
     gpl = next((found for line in lines if (found := _GPL.search(line))), None)
-    if gpl is not None and _REAL_TIME.search(kernel or " ".join(lines[:200])):
-        return _real_time(event, driver, kernel, gpl["module"], gpl["symbol"])
+    refused = any("is a PREEMPT_RT kernel" in line for line in lines)
+    if _REAL_TIME.search(kernel) or refused or (gpl and any(map(_REAL_TIME.search, lines))):
+        return _real_time(event, driver, kernel, gpl)
     branch = driver.partition(".")[0]
     error = next(
         (found for line in lines if _DRIVER.search(line) and (found := _ERROR.search(line))), None
@@ -86,20 +87,21 @@ def _older_kernel(title: str, kernel: str, use_if: tuple[str, ...] = ()) -> Reci
     )
 
 
-def _real_time(event: Event, driver: str, kernel: str, module: str, symbol: str) -> Explanation:
+def _real_time(event: Event, driver: str, kernel: str, gpl: re.Match[str] | None) -> Explanation:
     name = f"driver {driver}" if driver else "the driver"
+    symbol = f": {gpl['symbol']} is for modules under the GPL alone" if gpl else ""
     return explanation(
         event,
-        f"The NVIDIA module does not build for a real-time kernel ({kernel or 'PREEMPT_RT'}): "
-        f"{symbol} is for modules under the GPL alone",
-        f"With PREEMPT_RT the kernel replaces its locks by others, which {module} of {name} may "
-        "not use. The later messages about nvidia-uvm follow from it: without that module there is "
-        "no CUDA, so leaving it out does not help.",
+        f"The NVIDIA module does not build for a real-time kernel ({kernel or 'PREEMPT_RT'})"
+        + symbol,
+        f"With PREEMPT_RT the kernel replaces its locks by others, which "
+        f"{gpl['module'] + ' of ' if gpl else ''}{name} may not use. Messages about nvidia-uvm "
+        "follow from it: without that module there is no CUDA, so leaving it out does not help.",
         (
             Recipe(
                 title="Install the distribution's own kernel, start it, and install the driver "
                 "there",
-                use_if=(Condition(fact="host.package_manager", equals="apt"),),
+                use_if=(Condition(fact="host.distribution_id", equals="ubuntu"),),
                 steps=(Action(system={"apt": ("linux-generic",)}, reboot=True),),
                 note="Choose the kernel without -rt in the boot menu.",
             ),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers import offers
 from doctor.analyzers.build_tables import FIRST_WHEELS
-from doctor.analyzers.built_packages import built
+from doctor.analyzers.built_packages import built, python_with_wheels
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import Inventory, distinct
@@ -39,7 +39,7 @@ def _meson(case: Case, event: Event, inventory: Inventory) -> Explanation | None
     message = event.objects["message"]
     if first:
         here = f"Python {python}"
-        older = f"3.{int(python.partition('.')[2]) - 1}"
+        older = python_with_wheels(case, package, python)
         return explanation(
             event,
             f"This release of {package} has no wheel for {here} (the first is {first}), and its "

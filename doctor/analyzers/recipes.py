@@ -73,11 +73,17 @@ def variables(
     *,
     use_if: tuple[Condition | str, ...] = (),
     note: str = "",
+    ask: dict[str, str] | None = None,
     lasting: bool = True,
 ) -> Recipe:
     """Return a recipe that sets variables of the program that failed."""
     return Recipe(
-        title=title, use_if=use_if, note=note, steps=(Action(env=values),), lasting=lasting
+        title=title,
+        use_if=use_if,
+        note=note,
+        steps=(Action(env=values),),
+        ask=ask or {},
+        lasting=lasting,
     )
 
 

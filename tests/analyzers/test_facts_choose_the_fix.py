@@ -301,3 +301,45 @@ Collecting numpy==1.26.4
 def test_the_package_that_is_built_is_no_part_of_its_environment() -> None:
     assert "numpy" in first(MESON).title
     assert "3.13" in first(MESON).title
+
+
+PANDAS = """\
+Collecting pandas=={release}
+  Using cached pandas-{release}.tar.gz (5.2 MB)
+Building wheel for pandas (pyproject.toml): started
+pandas/_libs/window/aggregations.cpp:10:5: error: expected ';' before x
+/opt/python3.13/site-packages/a.h:5:1: note: here
+ERROR: Failed building wheel for pandas
+"""
+
+
+@pytest.mark.parametrize(("release", "python"), [("1.5.3", "3.11"), ("2.2.0", "3.12")])
+def test_an_older_python_is_one_that_the_release_has_wheels_for(release: str, python: str) -> None:
+    assert shown(PANDAS.format(release=release))[0] == f"Make an environment with Python {python}"
+
+
+def test_a_variable_that_a_crate_reads_is_set() -> None:
+    found = first(
+        "error: environment variable `CUDA_COMPUTE_CAP` not defined at compile time\n"
+        " --> /root/.cargo/registry/src/index.crates.io-1/candle-kernels-0.9.1/src/lib.rs:3:14\n"
+    )
+    assert [one.title for one in found.fixes] == [
+        "Set CUDA_COMPUTE_CAP, which the crate reads while it is compiled"
+    ]
+
+
+@pytest.mark.parametrize("kernel", ["6.12.0-rt5", "6.1.0-28-rt-amd64", "5.15.0-1046-realtime"])
+def test_a_real_time_kernel_is_known_by_its_name(kernel: str) -> None:
+    text = (
+        f"Error! Bad return status for module build on kernel: {kernel} (x86_64)\n"
+        "Consult /var/lib/dkms/nvidia/550.54.14/build/make.log for more information.\n"
+    )
+    assert f"real-time kernel ({kernel})" in first(text).title
+    other = text.replace("dkms/nvidia", "dkms/bbswitch")
+    assert "real-time" not in "".join(titles_of(other))
+
+
+def titles_of(text: str) -> list[str]:
+    log = read_log("log", io.BytesIO(text.encode()), catalog())
+    found = assess(observation_from_logs((log,)), catalog(), command="diagnose").findings
+    return [one.title for one in found]

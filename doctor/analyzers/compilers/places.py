@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
-from doctor.analyzers.built_packages import built
+from doctor.analyzers import offers
+from doctor.analyzers.build_tables import FIRST_WHEELS
+from doctor.analyzers.built_packages import built, python_with_wheels
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.checkouts import is_checkout, other_state
-from doctor.analyzers.inventory import NAME
+from doctor.analyzers.inventory import NAME, Inventory
 from doctor.analyzers.machine import excerpt, fact_text, lines_around
-from doctor.analyzers.recipes import command
+from doctor.analyzers.package_builds import newer
+from doctor.analyzers.recipes import command, variables
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Option, Recipe
 from doctor.model.scales import Severity
@@ -35,8 +38,9 @@ _BUILT_CRATE = re.compile(
 )
 _BROKE_OFF = re.compile(
     r"(?:g?make|ninja)(?:\[\d{1,3}\])?: (?:\*\*\*|build stopped)"
-    r"|error: subprocess-exited-with-error"
+    r"|error: (?:subprocess-exited-with-error|could not compile `)"
 )
+_UNSET = re.compile(r"environment variable `([A-Z][A-Z0-9_]{1,60})` not defined at compile time")
 _PLACE = re.compile(r"^\s{0,12}--> (?P<file>(?:[A-Za-z]:)?[^\s:]{1,300}):\d")
 _CRATE = re.compile(
     r"registry[/\\]src[/\\][^/\\]{1,80}[/\\]([a-z][\w-]{1,60}?)-(\d[\w.+-]{2,30})[/\\]"
@@ -96,10 +100,20 @@ def _recipes(case: Case, event: Event, file: str) -> tuple[Recipe, ...]:
     """Return what helps against a mistake in sources that somebody else wrote."""
     package = _packaged(case, event)
     if package:
-        return ready_made(package)
+        return _older_than_python(case, package) or ready_made(package)
     if _OF_SOMEBODY.search(file) or _SYSTEM.search(file) or _TOOLKIT.search(file):
         return ()
     return other_state(case) if is_checkout(case) else ()
+
+
+def _older_than_python(case: Case, package: str) -> tuple[Recipe, ...]:
+    """Return the recipes for a release that is older than the first with wheels for this Python."""
+    python = Inventory(case).python() or ""
+    if (package.lower(), python) not in FIRST_WHEELS:
+        return ()
+    older = python_with_wheels(case, package, python)
+    condition = ("this very release is needed",)
+    return (offers.new_environment(older, use_if=condition), *newer(package, python))
 
 
 def _packaged(case: Case, event: Event) -> str:
@@ -222,7 +236,7 @@ def _rust(case: Case, event: Event, code: str, message: str) -> Explanation:
     )
     # The compiler shows a crate from an index by its full path, one's own by a relative one.
     crate = _CRATE.search(place)
-    own = bool(place) and not _OF_SOMEBODY.search(place) and not place.startswith("/")
+    own = bool(place) and not place.startswith("/") and _is_own(case, place)
     stops = f"rustc stops with {code}" if code else "rustc stops"
     where = f" in {crate[1]} {crate[2]}" if crate else ""
     return Explanation(
@@ -240,11 +254,23 @@ def _rust(case: Case, event: Event, code: str, message: str) -> Explanation:
                 else ". The crate itself stops the build there (compile_error!), and the further "
                 "errors follow from that."
             ),
-            recipes=_other_crate(case, crate[1], crate[2]) if crate else (),
+            recipes=_rust_recipes(case, message, crate),
             severity=Severity.NOTE if own else Severity.ERROR,
             name="compile-error",
         ),
     )
+
+
+def _rust_recipes(case: Case, message: str, crate: re.Match[str] | None) -> tuple[Recipe, ...]:
+    if unset := _UNSET.search(message):
+        return (
+            variables(
+                f"Set {unset[1]}, which the crate reads while it is compiled",
+                {unset[1]: "<value>"},
+                ask={"value": "what the README or the build.rs of the crate says"},
+            ),
+        )
+    return _other_crate(case, crate[1], crate[2]) if crate else ()
 
 
 def _other_crate(case: Case, name: str, version: str) -> tuple[Recipe, ...]:

@@ -21,6 +21,16 @@ VOICES = (
             ),
             Form(
                 "kernel-module-build",
+                r"Consult /var/lib/dkms/nvidia[\w-]{0,10}/[\d.]{3,20}/",
+                ("consult /var/lib/dkms/nvidia",),
+            ),
+            Form(
+                "kernel-module-build",
+                r"The kernel you are installing for is a PREEMPT_RT kernel",
+                ("is a preempt_rt kernel",),
+            ),
+            Form(
+                "kernel-module-build",
                 r"\bnvidia(?:-\w{2,10})?\.ko failed to build",
                 ("ko failed to build",),
             ),
