@@ -46,9 +46,9 @@ def python_with_wheels(case: Case, package: str, python: str) -> str:
 
     Where the log does not show the release, it is the one before.
     """
-    shown = re.compile(
-        rf"\b{re.escape(package)}(?:==|-)(\d[\w.]{{0,20}}?)(?:\.tar\.gz|\.zip|[\s,;)]|$)"
-    )
+    starts = r"^\s{0,12}(?:Collecting|Using cached|Downloading|Building|Processing) \S{0,200}?"
+    ends = r"(\d[\w.]{0,20}?)(?:\.tar\.gz|\.zip|[\s,;)]|$)"
+    shown = re.compile(starts + rf"\b{re.escape(package)}(?:==|-)" + ends)
     found = next(
         (match[1] for line in case.log.lines[:5000] if (match := shown.search(line[:1000]))), ""
     )

@@ -304,6 +304,7 @@ def test_the_package_that_is_built_is_no_part_of_its_environment() -> None:
 
 
 PANDAS = """\
+  Link requires a different Python (3.13.9 not in: '<3.11'): https://a/pandas-1.1.2.zip (from b)
 Collecting pandas=={release}
   Using cached pandas-{release}.tar.gz (5.2 MB)
 Building wheel for pandas (pyproject.toml): started
