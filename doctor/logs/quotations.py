@@ -37,6 +37,8 @@ _OUTSIDE = re.compile(
 _LONGEST = 400
 _MOST = 2000
 """Lines of one file that are left out."""
+_MISSED = 50
+"""Files without an end after which no more are looked for."""
 
 
 def without_quotations(lines: Sequence[str]) -> tuple[str, ...]:
@@ -49,9 +51,9 @@ def without_quotations(lines: Sequence[str]) -> tuple[str, ...]:
 
 def _files(lines: Sequence[str]) -> Iterator[int]:
     """Yield the lines of files that a command writes or shows, where its end is seen."""
-    last = 0
+    last = missed = 0
     for at, line in enumerate(lines):
-        if at < last:
+        if at < last or missed >= _MISSED:
             continue
         end = None
         if "<<" in line and (here := _HERE.search(line[:_LONGEST])):
@@ -63,6 +65,8 @@ def _files(lines: Sequence[str]) -> Iterator[int]:
         if end:
             yield from range(at + 1, end)
             last = end
+        elif end == 0:
+            missed += 1
 
 
 def _below(lines: Sequence[str], at: int) -> range:
