@@ -41,17 +41,19 @@ def built(case: Case, event: Event) -> str:
     return ""
 
 
+_FETCHED = re.compile(
+    r"\s{0,12}(?:Collecting|Using cached|Downloading|Building) (?:https?://\S{1,200}/)?"
+    r"([A-Za-z][\w.]{0,60})(?:==|-)(\d[\w.]{0,20}?)(?:\.tar\.gz|\.zip|[\s,;)]|$)"
+)
+
+
 def python_with_wheels(case: Case, package: str, python: str) -> str:
     """Return the newest older Python that the release of a package, which is built, has wheels for.
 
     Where the log does not show the release, it is the one before.
     """
-    starts = r"^\s{0,12}(?:Collecting|Using cached|Downloading|Building|Processing) \S{0,200}?"
-    ends = r"(\d[\w.]{0,20}?)(?:\.tar\.gz|\.zip|[\s,;)]|$)"
-    shown = re.compile(starts + rf"\b{re.escape(package)}(?:==|-)" + ends)
-    found = next(
-        (match[1] for line in case.log.lines[:5000] if (match := shown.search(line[:1000]))), ""
-    )
+    fetched = (_FETCHED.match(line[:500]) for line in case.log.lines[:5000])
+    found = next((one[2] for one in fetched if one and one[1].lower() == package.lower()), "")
     minor = int(python.partition(".")[2]) - 1
     try:
         release = Version(found)
