@@ -642,6 +642,16 @@ def test_a_compatibility_library_comes_first(tmp_path: Path) -> None:
     assert facts["nvidia.libcuda_version"].state is State.UNKNOWN
 
 
+@pytest.mark.parametrize(("of_class", "there"), [("0x068000", True), ("0x060400", False)])
+def test_a_switch_shows_on_pci_before_the_fabric_manager_has_made_its_file(
+    tmp_path: Path, no_nvml: str, of_class: str, there: bool
+) -> None:
+    place = "/sys/bus/pci/devices/0000:06:00.0"
+    files = {**_DRIVER, f"{place}/vendor": "0x10de\n", f"{place}/class": f"{of_class}\n"}
+    seen = _seen(made_host(tmp_path, files, env={"LD_LIBRARY_PATH": no_nvml}))
+    assert seen["nvidia.nvswitch"] is there
+
+
 def test_the_fabric_manager_tells_its_version(tmp_path: Path, no_nvml: str) -> None:
     tools = {"nv-fabricmanager": "echo 'Fabric Manager version is : 535.104.05'"}
     assert (

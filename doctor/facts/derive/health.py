@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Any, TypeAlias
 
+from doctor.base.versions import in_range
 from doctor.facts.derive.making import SOURCE
 from doctor.facts.derive.which import lost, which
 from doctor.facts.devices import cards
@@ -24,6 +25,8 @@ In the others its PCIe link may rest, and says nothing of the slot.
 """
 _WIDE = 8
 """Lanes of a GPU that is not made for one lane."""
+_NVLINK_5 = "10.0"
+"""Compute capability from which on the switches are no PCI devices."""
 _FAR_BELOW = 0.7
 """Of the power that the maker intends."""
 _FOR_ONE_PROCESS = 1 << 30
@@ -72,6 +75,8 @@ def health(facts: Facts) -> FactStream:
     )
     yield "nvidia.fabric_completed", present(True, SOURCE) if joined else absent(SOURCE)
     yield "nvidia.fabric_wanted", _wants_fabric(answers, facts)
+    elsewhere = _host_joins(gpus, facts)
+    yield "nvidia.fabric_of_host", present(True, SOURCE) if elsewhere else absent(SOURCE)
 
 
 def _wants_fabric(answers: list[dict[str, Any]], facts: Facts) -> Fact:
@@ -82,6 +87,20 @@ def _wants_fabric(answers: list[dict[str, Any]], facts: Facts) -> Fact:
     if switch is False and answers and not value_of(facts, "host.container"):
         return present(False, SOURCE)
     return unknown("neither the switches nor NVML tell", SOURCE)
+
+
+def _host_joins(gpus: list[dict[str, Any]], facts: Facts) -> bool:
+    """Say whether the host of this virtual machine has to set up the fabric of its GPUs.
+
+    A guest that was given all of a board has the switches on its own PCI bus; one that was given a
+    part has none (https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html,
+    the models of virtualization). With NVLink 5 the switches are on no PCI bus.
+    """
+    waits = any(_fabric({}, _health(gpu)) for gpu in gpus)
+    before = all(in_range(str(gpu.get("capability") or "0"), fixed=_NVLINK_5) for gpu in gpus)
+    # A container does not show the switches of the virtual machine around it.
+    guest = value_of(facts, "host.virtual_machine") and not value_of(facts, "host.container")
+    return bool(waits and guest and before) and value_of(facts, "nvidia.nvswitch") is False
 
 
 def _computing(gpus: list[dict[str, Any]]) -> FactStream:

@@ -233,6 +233,10 @@ NVIDIA: dict[str, str] = {
         "whether the GPUs need a fabric manager: false where no NVSwitch shows and no GPU has a "
         "fabric"
     ),
+    "nvidia.fabric_of_host": (
+        "true in a virtual machine without NVSwitches whose GPUs wait for an NVLink fabric"
+    ),
+    "nvidia.nvlsm": "the program of nvlsm, the manager of NVLink 5, where it is installed",
     "nvidia.fabric_manager": "version of nvidia-fabricmanager where it is installed",
 }
 _CONCERN = {

@@ -16,16 +16,21 @@ from pathlib import Path
 
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.observe.binaries import drm
 from doctor.observe.binaries.loader_cache import find_library, loader_cache, search_folders
 from doctor.observe.probes.nvidia.nodes import device_nodes
 
 _WSL = "/usr/lib/wsl/lib"
 _RELEASE = re.compile(r"\d{2,4}\.\d+(?:\.\d+)*")
 _NIX = "/run/opengl-driver/lib"
+_NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
+"""Where NVIDIA's package nvlsm has its program."""
 _MPS = "/tmp/nvidia-mps"  # noqa: S108 # https://docs.nvidia.com/deploy/topics/topic_5_2_2.html
 _CUDA, _NVML = "libcuda.so.1", "libnvidia-ml.so.1"
 _PTX = "libnvidia-ptxjitcompiler.so"
 _OF_LIBCUDA = ("libcuda", "libcuda_version", "libcuda_link", "libcuda_before_wsl")
+_VENDOR, _BRIDGE = "0x10de", "0x0680"
+"""NVIDIA's number and the class of an NVSwitch on PCI."""
 _LINKER_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -118,7 +123,7 @@ def on_bus(host: Host) -> dict[str, str]:
     """
     devices, found = "/sys/bus/pci/devices", {}
     for name in host.list(devices):
-        if (host.read(f"{devices}/{name}/vendor", limit=16) or "").strip() == "0x10de":
+        if (host.read(f"{devices}/{name}/vendor", limit=16) or "").strip() == _VENDOR:
             kind = (host.read(f"{devices}/{name}/class", limit=16) or "").strip()
             if kind.startswith("0x03"):
                 holder = host.at(f"{devices}/{name}/driver")
@@ -152,19 +157,30 @@ def driver_files(host: Host, *, shown: bool) -> FactStream:
         "nvidia.uvm",
         _uvm(host) if shown and not host.exists("/dev/dxg") else absent("/sys/module/nvidia_uvm"),
     )
-    switches = [name for name in host.list("/dev") if name.startswith("nvidia-nvswitch")]
+    switches = f"/dev/nvidia-nvswitch*, {drm.PCI}"
     yield (
         "nvidia.nvswitch",
-        present(bool(switches), "/dev/nvidia-nvswitch*")
-        if shown
-        else absent("/dev/nvidia-nvswitch*"),
+        present(_has_switches(host), switches) if shown else absent(switches),
     )
     yield "nvidia.fabric_manager", _fabric_manager(host, shown=shown)
+    subnets = present(_NVLSM, _NVLSM) if shown and host.exists(_NVLSM) else absent(_NVLSM)
+    yield "nvidia.nvlsm", subnets
     pipes = host.env.get("CUDA_MPS_PIPE_DIRECTORY") or _MPS
     there = shown and host.exists(f"{pipes}/control")
     yield "nvidia.mps", present(pipes, f"{pipes}/control") if there else absent(f"{pipes}/control")
     yield from _libcuda(host)
     yield from _libraries(host) if shown else _no_libraries()
+
+
+def _has_switches(host: Host) -> bool:
+    """Say whether NVSwitches are here; their device files come with the fabric manager's start."""
+    if any(name.startswith("nvidia-nvswitch") for name in host.list("/dev")):
+        return True
+    return any(
+        drm.number(host, f"{drm.PCI}/{address}/class").startswith(_BRIDGE)
+        and drm.number(host, f"{drm.PCI}/{address}/vendor") == _VENDOR
+        for address in host.list(drm.PCI)
+    )
 
 
 def _uvm(host: Host) -> Fact:
