@@ -70,6 +70,30 @@ def test_cards_that_are_taken_or_that_nobody_can_tell_of(why: dict[str, Any]) ->
     assert needed("0x2b85", kind="closed", **why) == []
 
 
+@pytest.mark.parametrize(
+    ("device", "library", "folder", "needs"),
+    [
+        ("0x1b81", "590.48.01", "/usr/lib64", ["needs_legacy_driver"]),
+        ("0x102d", "580.95.05", "/usr/lib64", ["needs_older_driver"]),
+        ("0x1b81", "580.95.05", "/usr/lib64", []),
+        ("0x1e84", "590.48.01", "/usr/lib64", []),
+        ("0x1b81", "590.48.01", "/usr/local/cuda/compat", []),
+    ],
+)
+def test_a_driver_that_dropped_the_only_card_ends_and_leaves_its_library(
+    device: str, library: str, folder: str, needs: list[str]
+) -> None:
+    seen: dict[str, Any] = {
+        "nvidia__libcuda": f"{folder}/libcuda.so.1",
+        "nvidia__libcuda_version": library,
+        "nvidia__driver_version": None,
+    }
+    assert needed(device, **seen) == needs
+    card = {"pci_bus_id": "0000:01:00.0", "device": device}
+    facts = derived(nvidia__cards=[card], **seen)
+    assert (value_of(facts, "nvidia.undriven") is None) is bool(needs)
+
+
 def test_a_card_of_a_virtual_machine_waits_for_nothing() -> None:
     cards = [
         {"pci_bus_id": "0000:01:00.0", "device": "0x2684", "driver": "vfio-pci"},

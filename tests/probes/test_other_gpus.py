@@ -155,9 +155,82 @@ def test_gpus_of_intel_on_which_one_computes(
     assert facts["intel.gpu_present"] is computes
     if computes:
         assert facts["intel.gpus"] == [
-            {"pci_bus_id": address, "driver": "xe", "render": "/dev/dri/renderD129"}
+            {
+                "pci_bus_id": address,
+                "device": device,
+                "driver": "xe",
+                "render": "/dev/dri/renderD129",
+            }
         ]
         assert (facts["intel.driver"], facts["intel.render"]) == ("xe", "usable")
+
+
+def test_the_level_zero_driver_tells_its_version_by_its_file(tmp_path: Path) -> None:
+    host = made_host(
+        tmp_path,
+        {
+            **on_bus("0000:03:00.0", "0xe20b"),
+            "/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1.3.27642": "",
+            "/usr/lib/aarch64-linux-gnu/libze_intel_gpu.so.1.3.27642": "",
+        },
+    )
+    for folder in ("x86_64-linux-gnu", "aarch64-linux-gnu"):
+        link = host.at("/usr/lib") / folder / "libze_intel_gpu.so.1"
+        link.symlink_to("libze_intel_gpu.so.1.3.27642")
+    facts = values(facts_of(intel.probe(Scene(host=host))))
+    assert facts["intel.level_zero_version"] == "1.3.27642"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "count"), [("0x8086", 1), ("0x1002", 2)], ids=["Intel's NPU", "an Instinct"]
+)
+def test_an_accelerator_is_a_gpu_of_amd_alone(tmp_path: Path, vendor: str, count: int) -> None:
+    files = {
+        f"{_PCI}/{place}/{name}": f"{value}\n"
+        for place, of_class in (("0000:00:0b.0", "0x120000"), ("0000:03:00.0", "0x030000"))
+        for name, value in (("vendor", vendor), ("class", of_class))
+    }
+    assert len(list(drm.devices(made_host(tmp_path, files), vendor))) == count
+
+
+def test_a_gpu_that_this_kernel_does_not_serve_by_itself(tmp_path: Path) -> None:
+    words = "Your graphics device 56a0 is not properly supported by i915 in this kernel version."
+    log = f"4,9,3,-;i915 0000:03:00.0: {words} To force driver probe anyway, use i915.force_probe\n"
+    host = made_host(tmp_path, {**on_bus("0000:03:00.0", "0x56a0"), "/dev/kmsg": log})
+    facts = values(facts_of(intel.probe(Scene(host=host))))
+    assert str(facts["intel.kernel_older"]).startswith(words)
+
+
+_SKIPPED = "kfd kfd: amdgpu: skipped device 1002:744c, PCI rejects atomics 494<509"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ({"0": CPU}, _SKIPPED),
+        ({"0": CPU, "1": MI300X}, None),
+        ({"0": CPU, "1": ""}, None),  # a container is not shown a GPU that it was not given
+    ],
+)
+def test_a_card_that_kfd_left_out(tmp_path: Path, nodes: dict[str, str], said: str | None) -> None:
+    host = made_host(
+        tmp_path,
+        {
+            **{
+                f"/sys/class/kfd/kfd/topology/nodes/{number}/properties": text
+                for number, text in nodes.items()
+            },
+            f"{_PCI}/0000:05:00.0/vendor": "0x1002\n",
+            f"{_PCI}/0000:05:00.0/class": "0x030000\n",
+            f"{_PCI}/0000:05:00.0/device": "0x744c\n",
+            "/dev/kfd": "",
+            "/dev/kmsg": f"4,905,7218830,-;{_SKIPPED}\n",
+        },
+    )
+    (host.at(_PCI) / "0000:05:00.0/driver").symlink_to("../../../bus/pci/drivers/amdgpu")
+    facts = values(facts_of(amd.probe(Scene(host=host))))
+    assert facts.get("amd.left_out") == said
+    assert facts.get("amd.unlisted") == (["0000:05:00.0 (1002:744c)"] if said else None)
 
 
 def test_a_card_of_intel_whose_firmware_is_missing(tmp_path: Path) -> None:

@@ -41,7 +41,10 @@ def cards(facts: Facts) -> FactStream:
     ]
     yield "nvidia.before_turing", present(older, SOURCE) if older else absent(SOURCE)
     driver = value_of(facts, "nvidia.driver_version")
-    waiting = [_label(card) for card in free] if not driver else []
+    installed = str(driver or _of_library(facts))
+    yield "nvidia.installed_version", present(installed, SOURCE) if installed else absent(SOURCE)
+    dropped = [] if driver else [card for card in free if _dropped(card, installed)]
+    waiting = [_label(card) for card in free if card not in dropped] if not driver else []
     yield "nvidia.undriven", present(waiting, SOURCE) if waiting else absent(SOURCE)
     unlisted = _not_taken(free, facts) if driver else []
     # A driver that does not know a card leaves it unbound.
@@ -60,9 +63,10 @@ def cards(facts: Facts) -> FactStream:
     # The closed module may take such a card, and fails as soon as a program opens it.
     refused = [card for card in held if _needs_open(card, facts)]
     yield from _silent([card for card in held if card not in refused], facts)
-    left += refused
+    left += [*refused, *dropped]
     sorted_ = {
-        name: [_label(card) for card in left if _need(card, facts) == name] for name in _NEEDS
+        name: [_label(card) for card in left if _need(card, facts, installed) == name]
+        for name in _NEEDS
     }
     for name, found in sorted_.items():
         yield f"nvidia.{name}", present(found, SOURCE) if found else absent(SOURCE)
@@ -103,18 +107,32 @@ _NEEDS = (
 )
 
 
-def _need(card: dict[str, Any], facts: Facts) -> str:
-    device, kind, driver = (
-        _number(card),
-        value_of(facts, "nvidia.module_kind"),
-        str(value_of(facts, "nvidia.driver_version")),
-    )
-    if _needs_open(card, facts):
-        return "needs_open_module"
+def _of_library(facts: Facts) -> object:
+    """Return the version of the driver by its library, where the module is not loaded.
+
+    A driver ends at once where it serves none of the GPUs, so that only its files are left. A
+    container has the library of its host, and a folder `compat` one of another driver.
+    """
+    elsewhere = value_of(facts, "host.container") or value_of(facts, "host.wsl")
+    replaced = "/compat" in str(value_of(facts, "nvidia.libcuda") or "")
+    return "" if elsewhere or replaced else value_of(facts, "nvidia.libcuda_version") or ""
+
+
+def _dropped(card: dict[str, Any], driver: str) -> str:
+    """Return what a card needs whose generation a release of the driver has dropped."""
+    device = _number(card)
     if 0 < device < _MAXWELL and in_range(driver, introduced=_WITHOUT_KEPLER):
         return "needs_older_driver"
-    if _MAXWELL <= device < _TURING and in_range(driver, introduced=_WITHOUT_PASCAL):
-        return "needs_legacy_driver"
+    old = _MAXWELL <= device < _TURING and in_range(driver, introduced=_WITHOUT_PASCAL)
+    return "needs_legacy_driver" if old else ""
+
+
+def _need(card: dict[str, Any], facts: Facts, driver: str) -> str:
+    device, kind = _number(card), value_of(facts, "nvidia.module_kind")
+    if _needs_open(card, facts):
+        return "needs_open_module"
+    if dropped := _dropped(card, driver):
+        return dropped
     if 0 < device < _TURING and kind == "open":
         return "needs_closed_module"
     return "cards_untaken"

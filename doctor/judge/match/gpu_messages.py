@@ -81,8 +81,21 @@ def _is_of_containers_alone(facts: Facts) -> bool:
     return outside and str(value_of(facts, "nvidia.nvml")).startswith("Unknown Error")
 
 
+_OF_NVIDIA = ("nvidia.nvml", "nvidia.cards_left_alone")
+
+
+def _of_amd(facts: Facts) -> tuple[str, ...]:
+    wanted = (
+        value_of(facts, "torch.build") == "rocm" and value_of(facts, "torch.reaches_cuda") is None
+    )
+    return ("amd.left_out",) if wanted else ()
+
+
 def message_facts(facts: Facts) -> tuple[str, ...]:
-    """Return the facts with messages of frameworks and of NVML about GPUs that nothing reaches."""
+    """Return the facts with messages about GPUs that nothing reaches.
+
+    They are those of frameworks, of NVML, and of drivers in the kernel's log.
+    """
     missed = [
         error_fact(one, facts)
         for one in FRAMEWORKS
@@ -96,6 +109,6 @@ def message_facts(facts: Facts) -> tuple[str, ...]:
     )
     return tuple(
         name
-        for name in (*missed, *(("nvidia.nvml",) if wanted else ()))
+        for name in (*missed, *(_OF_NVIDIA if wanted else ()), *_of_amd(facts))
         if isinstance(value_of(facts, name), str)
     )

@@ -27,6 +27,8 @@ GPUS: dict[str, str] = {
     "amd.groups_missing": (
         "groups that may open these nodes and that this user is not in: render, video"
     ),
+    "amd.unlisted": "GPUs that amdgpu drives, where kfd lists no GPU at all",
+    "amd.left_out": "what kfd says of them in the kernel's log",
     "amd.visible_error": (
         "in words, where HIP_VISIBLE_DEVICES names a GPU that is not there, or that "
         "ROCR_VISIBLE_DEVICES took away"
@@ -38,9 +40,19 @@ GPUS: dict[str, str] = {
     "amd.override_differs": (
         "in words, where HSA_OVERRIDE_GFX_VERSION names a chip that no AMD GPU here is related to"
     ),
-    "intel.gpus": "list of {pci_bus_id, driver, render}: Intel GPUs on which oneAPI computes",
+    "intel.gpus": (
+        "list of {pci_bus_id, device, driver, render}: Intel GPUs on which oneAPI computes"
+    ),
     "intel.gpu_present": "true where the kernel shows such a GPU",
     "intel.driver": "kernel driver that holds it: i915 or xe",
+    "intel.kernel_older": (
+        "the kernel's words for a GPU that it serves only when asked to (force_probe)"
+    ),
+    "intel.level_zero_version": "version of that library by the name of its file: 1.3.27642",
+    "intel.level_zero_older": (
+        "GPUs that are newer than the Level Zero driver, where it serves none of those here"
+    ),
+    "intel.cards": "those of intel.gpus with a driver that are cards, not part of the processor",
     "intel.undriven": "those of intel.gpus that no driver of the kernel holds",
     "intel.firmware_missing": (
         "firmware that the kernel's driver looked for in vain, for these: xe/bmg_guc_70.bin"

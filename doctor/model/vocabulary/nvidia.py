@@ -48,6 +48,10 @@ NVIDIA: dict[str, str] = {
     "nvidia.module_kind": "open or closed: which of NVIDIA's kernel modules is loaded",
     "nvidia.module_file": "path of the module for the running kernel, where a GPU waits for it",
     "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
+    "nvidia.cards_left_alone": (
+        "the driver's words in the kernel's log for GPUs that it does not serve, while it is not "
+        "loaded"
+    ),
     "nvidia.module_refused": (
         "the kernel's words for a module whose signature it did not accept, where a GPU waits for "
         "its module"
@@ -161,8 +165,8 @@ NVIDIA: dict[str, str] = {
         "one is loaded"
     ),
     "nvidia.needs_legacy_driver": (
-        "GPUs on PCI that the driver does not take, because it is of a release that dropped "
-        "their generation"
+        "GPUs on PCI that the driver, loaded or only installed, does not take, because it is of "
+        "a release that dropped their generation"
     ),
     "nvidia.needs_older_driver": (
         "GPUs on PCI that the driver does not take, because they are older than Maxwell"
@@ -178,7 +182,10 @@ NVIDIA: dict[str, str] = {
         "by what one sees that Slurm gave this job none of the node's GPUs: "
         "CUDA_VISIBLE_DEVICES=NoDevFiles"
     ),
-    "nvidia.undriven": "GPUs on PCI while no driver is loaded",
+    "nvidia.undriven": (
+        "GPUs on PCI while no driver is loaded, without those that the installed one dropped"
+    ),
+    "nvidia.installed_version": ("version of the driver: the loaded one, else that of its library"),
     "nvidia.jetson_nodes_refused": (
         "device files of a Jetson's GPU (/dev/nvmap, /dev/nvhost-*) that this user may not open"
     ),

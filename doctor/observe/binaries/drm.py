@@ -15,17 +15,21 @@ from doctor.host import Host
 from doctor.model.facts import Fact, absent, present
 
 PCI = "/sys/bus/pci/devices"
+_AMD = "0x1002"
 _DISPLAY, _ACCELERATOR = "0x03", "0x12"
-"""Classes of PCI: an Instinct has no display and is a processing accelerator."""
+"""Classes of PCI: an Instinct of AMD has no display and is a processing accelerator.
+
+The accelerator in a processor of Intel is a unit for neural networks (NPU) and no GPU.
+"""
 
 
 def devices(host: Host, vendor: str) -> Iterator[str]:
     """Yield the PCI addresses of a vendor's GPUs."""
     for address in sorted(host.list(PCI)):
-        if number(host, f"{PCI}/{address}/vendor") == vendor and number(
-            host, f"{PCI}/{address}/class"
-        ).startswith((_DISPLAY, _ACCELERATOR)):
-            yield address
+        if number(host, f"{PCI}/{address}/vendor") == vendor:
+            kinds = (_DISPLAY, _ACCELERATOR) if vendor == _AMD else (_DISPLAY,)
+            if number(host, f"{PCI}/{address}/class").startswith(kinds):
+                yield address
 
 
 def number(host: Host, path: str) -> str:

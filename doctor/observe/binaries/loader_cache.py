@@ -27,6 +27,8 @@ _ENTRY = struct.Struct("<iIIIQ")
 # FLAG_X8664_LIB64 and FLAG_AARCH64_LIB64: a cache lists the 32-bit libraries as well.
 _WIDTHS = {"x86_64": 0x0300, "aarch64": 0x0A00}
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
+_OF_DEBIAN = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
+"""Folders of libraries below /lib and /usr/lib that the loader of Debian and Ubuntu searches."""
 
 
 def _text(data: bytes, at: int) -> str:
@@ -70,6 +72,11 @@ def search_folders(host: Host, variable: str) -> tuple[str, ...]:
     return tuple(part for part in re.split(separator, host.env.get(variable, "")) if part)
 
 
+def _default_folders() -> tuple[str, ...]:
+    own = _OF_DEBIAN.get(platform.machine())
+    return (*((f"/lib/{own}", f"/usr/lib/{own}") if own else ()), *_FOLDERS)
+
+
 def find_library(host: Host, name: str) -> str | None:
     """Return the file that `dlopen(name)` takes.
 
@@ -78,6 +85,6 @@ def find_library(host: Host, name: str) -> str | None:
     candidates = (
         *(f"{folder.rstrip('/')}/{name}" for folder in search_folders(host, "LD_LIBRARY_PATH")),
         *loader_cache(host).get(name, ()),
-        *(f"{folder}/{name}" for folder in _FOLDERS),
+        *(f"{folder}/{name}" for folder in _default_folders()),
     )
     return next((path for path in candidates if host.exists(path)), None)

@@ -6,6 +6,7 @@ Nothing of ROCm is started.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from doctor.host import Host
@@ -25,6 +26,8 @@ _ABOUT_GPUS = (
     "kfd",
     "render",
     "given",
+    "unlisted",
+    "left_out",
     "groups_missing",
 )
 _OF_WSL = "/var/lib/dpkg/info/hsa-runtime-rocr4wsl-amdgpu.list"
@@ -58,7 +61,34 @@ def probe(scene: Scene) -> FactStream:
     yield "amd.kfd", drm.rights(host, [_KFD])
     yield "amd.render", drm.rights(host, nodes)
     yield "amd.given", drm.in_reach(host, nodes)
+    yield from _left_out(host, on_bus if not listed else [])
     yield "amd.groups_missing", drm.groups_missing(host, [_KFD, *nodes])
+
+
+def _left_out(host: Host, on_bus: Sequence[str]) -> FactStream:
+    """Yield the GPUs that amdgpu drives while kfd lists none, and what kfd said of them.
+
+    A container is not shown the nodes of GPUs that it was not given: their files are there, and
+    nobody may read them.
+    """
+    nodes = host.list(_NODES)
+    told = [host.read(f"{_NODES}/{node}/properties", limit=1 << 14) for node in nodes]
+    whole = bool(told) and all(told) and host.exists(_KFD)
+    held = [at for at in on_bus if whole and drm.driver_of(host, at) == "amdgpu"]
+    if not held:
+        yield "amd.unlisted", absent(_NODES)
+        yield "amd.left_out", absent(_NODES)
+        return
+    from doctor.observe.probes.nvidia.xid import words_of_kfd  # reads the log
+
+    numbers = (drm.number(host, f"{drm.PCI}/{at}/device").removeprefix("0x") for at in held)
+    yield (
+        "amd.unlisted",
+        present(
+            [f"{at} (1002:{number})" for at, number in zip(held, numbers, strict=True)], _NODES
+        ),
+    )
+    yield "amd.left_out", words_of_kfd(host)
 
 
 def _dxg(host: Host) -> Fact:

@@ -5,6 +5,7 @@ Nearly every laptop has one that is for the screen alone.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from doctor.host import Host
@@ -17,7 +18,9 @@ BOUND = 2.0
 
 _VENDOR = "0x8086"
 _DRIVERS = ("libze_intel_gpu.so.1", "libze_intel_gpu_legacy1.so.1")
-_WAITING = ("undriven", "firmware_missing", "blocked_by")
+_VERSION = re.compile(r"\.so\.(1\.\d{1,4}\.\d{1,9})$")
+"""How the file of the driver ends: its build is the last number, 31294 of release 24.39.31294."""
+_WAITING = ("undriven", "firmware_missing", "kernel_older", "blocked_by")
 _IN_PROCESSOR = "0000:00:02.0"
 """Where a GPU sits that is part of the processor."""
 _COMPUTES = ("0x7d", "0x64", "0xb0")
@@ -25,6 +28,17 @@ _COMPUTES = ("0x7d", "0x64", "0xb0")
 
 Core Ultra of the first (Meteor and Arrow Lake), second and third series.
 """
+
+
+_OF_GPUS = (
+    "gpus",
+    "driver",
+    "level_zero",
+    "level_zero_version",
+    "render",
+    "groups_missing",
+    *_WAITING,
+)
 
 
 def probe(scene: Scene) -> FactStream:
@@ -35,7 +49,7 @@ def probe(scene: Scene) -> FactStream:
     ]
     yield "intel.gpu_present", present(bool(gpus), drm.PCI)
     if not gpus:
-        for name in ("gpus", "driver", "level_zero", "render", "groups_missing", *_WAITING):
+        for name in _OF_GPUS:
             yield f"intel.{name}", absent("no GPU of Intel that computes")
         return
     nodes = [gpu["render"] for gpu in gpus if gpu.get("render")]
@@ -45,9 +59,11 @@ def probe(scene: Scene) -> FactStream:
     waiting = [gpu["pci_bus_id"] for gpu in gpus if not gpu.get("driver")]
     labels = [_label(host, address) for address in waiting]
     yield "intel.undriven", present(labels, drm.PCI) if waiting else absent(drm.PCI)
-    yield "intel.firmware_missing", _firmware_missing(host, waiting)
+    missing, unserved = _words(host, waiting)
+    yield "intel.firmware_missing", missing
+    yield "intel.kernel_older", unserved
     yield "intel.blocked_by", drm.blocked_by(host) if waiting else absent("each has its driver")
-    yield "intel.level_zero", _level_zero(host)
+    yield from _level_zero(host)
     yield "intel.render", drm.rights(host, nodes) if nodes else present("missing", drm.PCI)
     yield "intel.groups_missing", drm.groups_missing(host, nodes)
 
@@ -57,21 +73,27 @@ def _label(host: Host, address: str) -> str:
     return f"{address} (8086:{number})" if number else address
 
 
-def _firmware_missing(host: Host, waiting: list[str]) -> Fact:
+def _words(host: Host, waiting: list[str]) -> tuple[Fact, Fact]:
     if not waiting:
-        return absent("each GPU has its driver")
-    from doctor.observe.probes.nvidia.xid import missing_firmware_of_intel  # reads the log
+        return absent("each GPU has its driver"), absent("each GPU has its driver")
+    from doctor.observe.probes.nvidia.xid import words_of_intel  # reads the log
 
-    return missing_firmware_of_intel(host, waiting)
+    return words_of_intel(host, waiting)
 
 
-def _level_zero(host: Host) -> Fact:
-    """Return the driver that the loader of Level Zero would take.
+def _level_zero(host: Host) -> FactStream:
+    """Yield the driver that the loader of Level Zero would take, and its version.
 
     Older releases of it have another name.
     """
     found = next(filter(None, (find_library(host, name) for name in _DRIVERS)), None)
-    return present(found, "the loader's search") if found else absent("the loader's search")
+    searched = "the loader's search"
+    yield "intel.level_zero", present(found, searched) if found else absent(searched)
+    version = _VERSION.search(host.at(found).resolve().name) if found else None
+    yield (
+        "intel.level_zero_version",
+        present(version[1], found or searched) if version else absent(searched),
+    )
 
 
 def _computes(host: Host, address: str) -> bool:
@@ -83,6 +105,7 @@ def _computes(host: Host, address: str) -> bool:
 def _gpu(host: Host, address: str) -> dict[str, Any]:
     gpu = {
         "pci_bus_id": address,
+        "device": drm.number(host, f"{drm.PCI}/{address}/device"),
         "driver": drm.driver_of(host, address),
         "render": drm.render_node(host, address),
     }

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries.modprobe import FOLDERS, files, forbidding
-from doctor.observe.probes.nvidia.xid import refusal_of_modules
+from doctor.observe.probes.nvidia.xid import words_about_modules
 
 _NAMES = frozenset({"nvidia", "nvidia-current", "nvidia_current"})
 _MODULE = re.compile(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
@@ -77,6 +77,7 @@ def unplaced(host: Host, on_bus: Mapping[str, str]) -> list[str]:
 
 def _not_asked() -> FactStream:
     yield "nvidia.module_refused", absent("no card waits for it")
+    yield "nvidia.cards_left_alone", absent("no card waits for it")
     yield "nvidia.module_file", absent("no card waits for it")
     yield "nvidia.module_of_kernels", absent("no card waits for it")
 
@@ -135,7 +136,9 @@ def _alias_off(line: str) -> bool:
 
 def _built(host: Host) -> FactStream:
     """Yield the module of the running kernel, and the other kernels that have one."""
-    yield "nvidia.module_refused", refusal_of_modules(host)
+    refused, left = words_about_modules(host)
+    yield "nvidia.module_refused", refused
+    yield "nvidia.cards_left_alone", left
     running = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
     kernels = sorted(host.list("/lib/modules"))[-_MOST_KERNELS:]
     if running not in kernels:

@@ -40,7 +40,25 @@ _REFUSED = re.compile(
     r"|Lockdown: modprobe: unsigned module loading is restricted)[^\n]{0,60})"
 )
 """The words of module_sig_check() and of lockdown's reasons in the kernel."""
-_INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/")
+_LEFT_MARKS = (b"Legacy drivers", b"not supported by open")
+_LEFT = re.compile(
+    r";(?P<text>NVRM: [^\n]{0,300}(?:\d{3}\.xx Legacy drivers|not supported by open)[^\n]{0,300})"
+)
+"""The words of nv_pci_probe() for a card that the release, or the open module, does not serve."""
+_KFD_MARKS = (b"kfd kfd: ",)
+_KFD = re.compile(
+    r";(?P<text>kfd kfd: [^\n]{0,60}(?:PCI rejects atomics|not supported in kfd)[^\n]{0,60})"
+)
+"""The words of kgd2kfd_probe() and kgd2kfd_device_init() in drivers/gpu/drm/amd/amdkfd."""
+_BREAK = re.compile(r"\\x0a(?:NVRM:[ \t]{0,8})?")
+"""How a record of the log writes a line break, and what NVIDIA's driver begins a line with."""
+_INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/", b"Your graphics device ")
+_FORCED = re.compile(
+    r";(?:xe|i915) (?P<place>[0-9a-f:.]{7,16}): "
+    r"(?P<text>Your graphics device [0-9a-f]{4} is not (?:properly|officially) supported by "
+    r"(?:xe|i915)[^\n]{0,200})"
+)
+"""The words of i915_pci_probe() and of xe_pci_probe() for a GPU that waits for force_probe."""
 _XID = re.compile(
     r"^\d{1,6},\d{1,20},(?P<at>\d{1,20}),[^;\n]{0,80};NVRM: Xid "
     r"\(PCI:(?P<place>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[^)\n]{0,40}\): "
@@ -98,22 +116,41 @@ def kernel_log(host: Host) -> KernelLog:
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
 
 
-def refusal_of_modules(host: Host) -> Fact:
-    """Return the kernel's words for a module whose signature it did not accept."""
-    text = _text(host, _REFUSED_MARKS)
+def words_about_modules(host: Host) -> tuple[Fact, Fact]:
+    """Return the kernel's words for a refused signature, and NVIDIA's for cards left alone."""
+    text = _text(host, (*_REFUSED_MARKS, *_LEFT_MARKS))
     if isinstance(text, Fact):
-        return text
+        return text, text
     found = _REFUSED.search(text)
-    return present(found["text"], _LOG) if found else absent(_LOG)
+    return present(found["text"], _LOG) if found else absent(_LOG), _words(_LEFT, text)
 
 
-def missing_firmware_of_intel(host: Host, places: Sequence[str]) -> Fact:
-    """Return the files of firmware that Intel's drivers asked for in vain, for these GPUs."""
+def words_of_kfd(host: Host) -> Fact:
+    """Return why AMD's compute driver (kfd) left GPUs out, in its words."""
+    text = _text(host, _KFD_MARKS)
+    return text if isinstance(text, Fact) else _words(_KFD, text)
+
+
+def _words(pattern: re.Pattern[str], text: str) -> Fact:
+    """Return the different messages that match, one a line; a line break in one is a space."""
+    found = dict.fromkeys(_BREAK.sub(" ", one["text"]).strip() for one in pattern.finditer(text))
+    return present("\n".join(list(found)[:_MOST_STARTS]), _LOG) if found else absent(_LOG)
+
+
+def words_of_intel(host: Host, places: Sequence[str]) -> tuple[Fact, Fact]:
+    """Return the files of firmware that Intel's drivers asked for in vain, for these GPUs.
+
+    The second fact are their words for GPUs that this kernel does not serve by itself.
+    """
     text = _text(host, _INTEL_MARKS)
     if isinstance(text, Fact):
-        return text
+        return text, text
     found = dict.fromkeys(one["file"] for one in _OF_INTEL.finditer(text) if one["place"] in places)
-    return present(list(found)[:_MOST_STARTS], _LOG) if found else absent(_LOG)
+    waiting = [one["text"] for one in _FORCED.finditer(text) if one["place"] in places]
+    return (
+        present(list(found)[:_MOST_STARTS], _LOG) if found else absent(_LOG),
+        present(waiting[0], _LOG) if waiting else absent(_LOG),
+    )
 
 
 def _text(host: Host, marks: tuple[bytes, ...] = _MARKS) -> str | Fact:
