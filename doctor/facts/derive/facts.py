@@ -18,6 +18,7 @@ from doctor.facts.derive.driver import halves, wants
 from doctor.facts.derive.extensions import extensions
 from doctor.facts.derive.gpus import capabilities
 from doctor.facts.derive.health import health
+from doctor.facts.derive.intel import level_zero
 from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.derive.pins import pins
 from doctor.facts.derive.reach import reach
@@ -62,6 +63,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
         _build,
         candle,
         amd_choices,
+        level_zero,
         reach,
         wants,
         _tuple,
