@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts.derive.making import SOURCE
+from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.devices import cards, texts
-from doctor.model.facts import Facts, FactStream, absent, present, value_of
+from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, value_of
 
 _ABOVE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 """What HIP reads, the first that is set."""
@@ -26,6 +26,13 @@ A processor's own graphics are none of them: nobody misses those.
 """
 _IN_PROCESSORS = frozenset({"gfx902", "gfx909", "gfx90c", "gfx1035", "gfx1036", "gfx1037"})
 """Chips of processors' own graphics that no wheel of torch for ROCm holds code for."""
+_OF_PYTORCH = re.compile(r"rocm[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
+_LIKE_GFX1030 = ("gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036")
+_RELATIVES = {
+    **dict.fromkeys(_LIKE_GFX1030, "10.3.0"),
+    **dict.fromkeys(("gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151"), "11.0.0"),
+}
+"""Chips, and the value of the override for the relative that builds of torch hold code for."""
 _VEGA = {"gfx900", "gfx902", "gfx909", "gfx90c"}
 """The chips of generation 9 that run each other's code.
 
@@ -49,6 +56,53 @@ def amd_choices(facts: Facts) -> FactStream:
     yield "amd.card", present(small[1], SOURCE) if small else absent(SOURCE)
     said = _wrong(facts)
     yield "amd.visible_error", present(said, SOURCE) if said else absent(SOURCE)
+
+
+def unsupported_chips(facts: Facts) -> Fact:
+    """Return the chips of the AMD GPUs here where this torch has code for none of them.
+
+    Where the list of a build cannot be read, PyTorch's own builds (`+rocm7.1`) are known to leave
+    out the relatives of gfx1030.
+    """
+    told = derived_fact(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered)
+    if told.state is not State.UNKNOWN or not _OF_PYTORCH.fullmatch(
+        str(value_of(facts, "torch.local") or "")
+    ):
+        return told
+    here = [str(gpu["gfx"]) for gpu in cards(facts, "amd.gpus") if gpu.get("gfx")]
+    left_out = bool(here) and all(chip in _LIKE_GFX1030 for chip in here)
+    return present(here, SOURCE) if left_out else told
+
+
+def override_for(unsupported: Fact) -> str:
+    """Return the value of HSA_OVERRIDE_GFX_VERSION that names the nearest relative with code.
+
+    AMD does not document which relatives run each other's code; people do
+    (https://github.com/ROCm/TheRock/issues/1719).
+    """
+    chips = unsupported.value if isinstance(unsupported.value, list | tuple) else ()
+    values = {_RELATIVES[chip] for chip in chips if chip in _RELATIVES}
+    return values.pop() if len(values) == 1 else ""
+
+
+def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:
+    """Return the AMD GPUs' targets where this torch has code for none of them.
+
+    Beside a card stands the processor's own small GPU.
+    """
+    here = [gpu["gfx"] for gpu in gpus if gpu.get("gfx")]
+    compiled = [arch.partition(":")[0] for arch in archs if arch.startswith("gfx")]
+    covered = any(
+        one == arch or (arch.endswith("-generic") and one.startswith(_stem(arch)))
+        for one in here
+        for arch in compiled
+    )
+    return None if build != "rocm" or not compiled or covered else here or None
+
+
+def _stem(arch: str) -> str:
+    """Return how the targets of a generic one begin: `gfx9-4-generic` stands for gfx94*."""
+    return arch.removesuffix("-generic").replace("-", "")
 
 
 def _small_first(facts: Facts) -> tuple[str, int] | None:

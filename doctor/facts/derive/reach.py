@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from doctor.facts.derive.making import SOURCE, derived_fact
+from doctor.facts.derive.amd import override_for, unsupported_chips
+from doctor.facts.derive.making import SOURCE
 from doctor.facts.devices import cards, state_said, texts
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import (
@@ -35,10 +36,10 @@ _NOT_HANDED_IN = ("", "void", "none")
 
 def reach(facts: Facts) -> FactStream:
     """Yield the GPUs of the machine, what hides them, and what each framework misses."""
-    yield (
-        "amd.unsupported_by_torch",
-        derived_fact(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered),
-    )
+    unsupported = unsupported_chips(facts)
+    yield "amd.unsupported_by_torch", unsupported
+    wanted = override_for(unsupported)
+    yield "amd.override_wanted", present(wanted, SOURCE) if wanted else absent(SOURCE)
     job = job_without_gpu(facts)
     yield "nvidia.job_without_gpu", present(job, SOURCE) if job else absent(SOURCE)
     selected = selector_error(facts)
@@ -103,26 +104,6 @@ def selector_error(facts: Facts) -> str:
 
 
 _OF_LEVEL_ZERO = ("level_zero", "*")
-
-
-def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:
-    """Return the AMD GPUs' targets where this torch has code for none of them.
-
-    Beside a card stands the processor's own small GPU.
-    """
-    here = [gpu["gfx"] for gpu in gpus if gpu.get("gfx")]
-    compiled = [arch.partition(":")[0] for arch in archs if arch.startswith("gfx")]
-    covered = any(
-        one == arch or (arch.endswith("-generic") and one.startswith(_stem(arch)))
-        for one in here
-        for arch in compiled
-    )
-    return None if build != "rocm" or not compiled or covered else here or None
-
-
-def _stem(arch: str) -> str:
-    """Return how the targets of a generic one begin: `gfx9-4-generic` stands for gfx94*."""
-    return arch.removesuffix("-generic").replace("-", "")
 
 
 def _fact(build: str, *, is_missed: bool) -> Fact:

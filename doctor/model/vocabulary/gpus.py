@@ -37,6 +37,10 @@ GPUS: dict[str, str] = {
     "amd.unsupported_by_torch": (
         "targets (gfx1036) of the AMD GPUs, where this torch has code for none of them"
     ),
+    "amd.override_wanted": (
+        "the value of HSA_OVERRIDE_GFX_VERSION with which torch's code for a relative runs on the "
+        "GPU here, where it has none of its own"
+    ),
     "amd.override_differs": (
         "in words, where HSA_OVERRIDE_GFX_VERSION names a chip that no AMD GPU here is related to"
     ),
