@@ -109,6 +109,8 @@ NVIDIA: dict[str, str] = {
     "nvidia.xid_gsp": "Xids of visible GPUs whose own processor (GSP) failed",
     "nvidia.xid_watch": "visible GPUs with Xids that call for attention",
     "nvidia.vgpu_unlicensed": "visible virtual GPUs without a licence",
+    "nvidia.vgpu_token": "files with the token of a licence server, where one has no licence",
+    "nvidia.vgpu_refusal": "the last reason of nvidia-gridd for it, from the system's log",
     "nvidia.device_nodes": "true where /dev/nvidia* can be opened",
     "nvidia.nodes_refused": (
         "device nodes of NVIDIA's that are there and that this user may not open"

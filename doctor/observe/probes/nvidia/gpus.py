@@ -8,6 +8,7 @@ from doctor.host import Host
 from doctor.host.nvml import Gpu, NvmlAnswer
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.probes.nvidia import files
+from doctor.observe.probes.nvidia.licence import licence
 from doctor.observe.probes.nvidia.visible import VARIABLE, Visible, visible
 
 _REFUSED = "Insufficient Permissions"
@@ -25,6 +26,7 @@ def of_gpus(host: Host, answer: NvmlAnswer, source: str) -> FactStream:
         if gpus
         else absent(f"{source} lists none"),
     )
+    yield from licence(host, gpus)
     told = visible(gpus, host.env)
     errors = [
         f"{_label(gpu)}: {gpu.error}" for gpu in _faulty(gpus if told.gpus is None else told.gpus)
