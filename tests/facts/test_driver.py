@@ -31,6 +31,22 @@ def halves(library: str | None, kernel: str, **more: Any) -> tuple[Any, Any]:
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "rest"),
+    [
+        ("/usr/local/cuda/compat:/usr/local/cuda/lib64", "/usr/local/cuda/lib64"),
+        ("/opt/a:/usr/local/cuda/compat/::/opt/b", "/opt/a:/opt/b"),
+        ("/usr/local/cuda/compat", None),
+        ("/opt/a", None),
+        (None, None),
+    ],
+)
+def test_the_other_folders_of_the_variable_are_left(value: str | None, rest: str | None) -> None:
+    path = "/usr/local/cuda/compat/libcuda.so.1"
+    facts = derived(nvidia__libcuda=path, env__LD_LIBRARY_PATH=value)
+    assert value_of(facts, "nvidia.library_path_rest") == rest
+
+
 def test_a_newer_libcuda_beside_an_nvml_that_answers_is_forward_compatibility() -> None:
     assert halves("580.65.06", "550.54.15", nvidia__nvml=None, nvidia__gpus=_GPUS) == (True, None)
     assert halves("580.65.06", "550.54.15", path="/usr/local/cuda/compat/libcuda.so.1") == (

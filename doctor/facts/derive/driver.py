@@ -24,6 +24,8 @@ def halves(facts: Facts) -> FactStream:
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
     yield "nvidia.libcuda_older", _older(facts)
     yield "nvidia.compat_outdated", _outdated(facts)
+    rest = _without_libcuda(facts)
+    yield "nvidia.library_path_rest", present(rest, SOURCE) if rest else absent(SOURCE)
     yield "nvidia.l4t_driver", derived_fact(facts, "nvidia.driver_version", make=_l4t)
     manager, kernel = (
         value_of(facts, f"nvidia.{name}") for name in ("fabric_manager", "driver_version")
@@ -31,6 +33,18 @@ def halves(facts: Facts) -> FactStream:
     differ = manager and kernel and manager != kernel
     words = f"the fabric manager is of {manager}, the driver of {kernel}"
     yield "nvidia.fabric_manager_differs", present(words, SOURCE) if differ else absent(SOURCE)
+
+
+def _without_libcuda(facts: Facts) -> str:
+    """Return LD_LIBRARY_PATH without the folder from which libcuda is loaded.
+
+    Empty where the variable does not name it, or names nothing else.
+    """
+    folder = str(value_of(facts, "nvidia.libcuda") or "").rpartition("/")[0]
+    value = value_of(facts, "env.LD_LIBRARY_PATH")
+    named = [one for one in value.split(":") if one] if isinstance(value, str) else []
+    left = [one for one in named if one.rstrip("/") != folder]
+    return ":".join(left) if len(left) < len(named) else ""
 
 
 def _l4t(driver: str) -> str | None:

@@ -235,6 +235,9 @@ NVIDIA: dict[str, str] = {
     "nvidia.fabric_manager_differs": (
         "in words, where the fabric manager is of another version than the driver"
     ),
+    "nvidia.library_path_rest": (
+        "LD_LIBRARY_PATH without the folder of nvidia.libcuda, where it names others as well"
+    ),
     "nvidia.libcuda_older": "where they differ: true where libcuda is the older of the two",
     "nvidia.libcuda_version": "driver version in the file name of that libcuda",
     "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
