@@ -22,6 +22,8 @@ GPU_ERRORS = ("NVML_ERROR_GPU_IS_LOST", "NVML_ERROR_RESET_REQUIRED")
 """Errors that speak of the GPU itself, whichever call they end."""
 
 COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
+MOST_LINKS = 18
+"""NVML_NVLINK_MAX_LINKS."""
 FABRIC_STATES = {1: "not started", 2: "in progress", 3: "completed"}
 SLOWDOWNS = {
     0x08: "hardware slowdown",
@@ -178,6 +180,7 @@ def health(ask: GpuQuery) -> dict[str, Any]:
         "performance_state": ask("PerformanceState"),
         "licensed": licensed(ask),
         **fabric(ask),
+        **links(ask),
     }
 
 
@@ -208,6 +211,20 @@ def fabric(ask: GpuQuery) -> dict[str, Any]:
     if info.state == ask.nvml.NVML_GPU_FABRIC_STATE_COMPLETED and info.status:
         failed = text(ask.nvml.nvmlErrorString(info.status))
     return {"fabric_state": FABRIC_STATES[info.state], "fabric_status": failed or None}
+
+
+def links(ask: GpuQuery) -> dict[str, Any]:
+    """Return how many NVLinks a GPU has, and how many of them are inactive.
+
+    Nothing on a GPU without NVLink, which refuses the first question.
+    """
+    states: list[int] = []
+    for link in range(MOST_LINKS):
+        state = ask("NvLinkState", link)
+        if state is None:
+            break
+        states.append(state)
+    return {"nvlinks": len(states), "nvlinks_down": states.count(0)} if states else {}
 
 
 def gpus(nvml: Any, count: int) -> None:

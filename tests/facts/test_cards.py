@@ -204,3 +204,32 @@ def test_a_fabric_manager_is_needed_where_gpus_are_joined(
     gpu = {"index": 0, "health": {"fabric_state": state} if state else {"ecc": 0}}
     facts = derived(nvidia__nvswitch=switch, nvidia__gpus=[gpu], nvidia__visible=[gpu], **more)
     assert value_of(facts, "nvidia.fabric_wanted") is wanted
+
+
+@pytest.mark.parametrize(
+    ("down", "switch", "of_second", "told"),
+    [
+        (18, True, {}, ["GPU 1 (H100): 18 of its 18 NVLinks are inactive"]),
+        (2, True, {}, ["GPU 1 (H100): 2 of its 18 NVLinks are inactive"]),
+        (18, False, {}, None),  # a bridge joins other cards
+        (18, True, {"mig": True}, None),
+        (18, True, {"name": "another model"}, None),
+        (0, True, {}, None),
+    ],
+)
+def test_links_that_one_gpu_behind_switches_has_lost(
+    down: int, switch: bool, of_second: dict[str, Any], told: list[str] | None
+) -> None:
+    gpus = [
+        {"index": 0, "name": "H100", "health": {"nvlinks": 18, "nvlinks_down": 0}},
+        {
+            "index": 1,
+            "name": "H100",
+            "health": {"nvlinks": 18, "nvlinks_down": down},
+            **of_second,
+        },
+    ]
+    facts = derived(nvidia__nvswitch=switch, nvidia__gpus=gpus, nvidia__visible=gpus)
+    assert value_of(facts, "nvidia.links_down") == told
+    if told:
+        assert value_of(facts, "nvidia.links_up") == "0"

@@ -51,6 +51,7 @@ def health(facts: Facts) -> FactStream:
         **_COMPLAINTS,
         "compute_exclusive": partial(_exclusive, shared=by_mps),
         "pcie_narrow": partial(_narrow, every=every),
+        "links_down": partial(_unlinked, every=every, switch=bool(_switched(every, facts))),
     }
     for name, complaint in complaints.items():
         concerned = [(gpu, words) for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
@@ -60,6 +61,9 @@ def health(facts: Facts) -> FactStream:
     yield from lost(facts)
     yield from _computing(cards(facts, "nvidia.gpus"))
     barred = [gpu for gpu in gpus if _undivided(gpu, {}) or _prohibited(gpu, {})]
+    linked = [gpu for gpu in gpus if _health(gpu).get("nvlinks_down") == 0]
+    rest = ",".join(str(gpu.get("index")) for gpu in linked) if len(linked) < len(gpus) else ""
+    yield "nvidia.links_up", present(rest, SOURCE) if rest else absent(SOURCE)
     none_left = bool(gpus) and len(barred) == len(gpus)
     yield "nvidia.none_usable", present(True, SOURCE) if none_left else absent(SOURCE)
     free = [gpu for gpu in gpus if _takes_programs(gpu, shared)]
@@ -236,6 +240,31 @@ def _narrow(gpu: dict[str, Any], told: dict[str, Any], every: Sequence[dict[str,
     # Rest lowers the generation of a link, and hardly its width so far: that is a riser's.
     alone = here == 1 and most >= _WIDE
     return f"{here} of {most} PCIe lanes, at rest" if alone else ""
+
+
+def _switched(every: Sequence[dict[str, Any]], facts: Facts) -> bool:
+    """Say whether switches join the GPUs, so that each of them has all its links.
+
+    Without switches a bridge joins some of the GPUs, and the others have no active link.
+    """
+    joined = any(_health(gpu).get("fabric_state") == "completed" for gpu in every)
+    return joined or value_of(facts, "nvidia.nvswitch") is True
+
+
+def _unlinked(
+    gpu: dict[str, Any], told: dict[str, Any], every: Sequence[dict[str, Any]], *, switch: bool
+) -> str:
+    """Say how many NVLinks are inactive, where another GPU of this model has all of its own.
+
+    A GPU that is divided (MIG) uses none.
+    """
+    down, whole = told.get("nvlinks_down"), told.get("nvlinks")
+    if not switch or not isinstance(down, int) or not down or gpu.get("mig"):
+        return ""
+    others = (_health(one) for one in every if one.get("name") == gpu.get("name"))
+    if not any(one.get("nvlinks") == whole and one.get("nvlinks_down") == 0 for one in others):
+        return ""
+    return f"{down} of its {whole} NVLinks are inactive"
 
 
 def _rests_wide(gpu: dict[str, Any], most: int, every: Sequence[dict[str, Any]]) -> bool:

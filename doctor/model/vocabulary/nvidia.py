@@ -245,6 +245,11 @@ NVIDIA: dict[str, str] = {
         "whether the GPUs need a fabric manager: false where no NVSwitch shows and no GPU has a "
         "fabric"
     ),
+    "nvidia.links_down": (
+        "GPUs that switches join with others, and whose NVLinks are inactive while those of "
+        "another GPU of the model are not"
+    ),
+    "nvidia.links_up": "numbers of the visible GPUs whose NVLinks are all active: 0,1,3",
     "nvidia.fabric_of_host": (
         "true in a virtual machine without NVSwitches whose GPUs wait for an NVLink fabric"
     ),
@@ -261,6 +266,7 @@ _CONCERN = {
     "ecc_uncorrected": "have uncorrected memory errors",
     "throttled": "heat or the power supply slows down",
     "fabric_incomplete": "have not joined the NVLink fabric",
+    "links_down": "have inactive NVLinks",
     "pcie_narrow": "have fewer PCIe lanes than they could",
     "power_capped": "have a low power limit",
     "gpu_errors": "do not answer",
