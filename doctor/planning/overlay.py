@@ -22,6 +22,7 @@ from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, absent, present, unknown, value_of
 
 _RELEASE = re.compile(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\b")
+_CUDA_TAG = re.compile(r"cu([0-9]{2})([0-9])")
 _SOURCE = "plan"
 _CHOSEN_LATER = unknown("the installer chooses the release", _SOURCE)
 _OF_A_RUN = (
@@ -115,17 +116,32 @@ def _move_torch(known: dict[str, Fact], changes: Changes, catalog: Catalog) -> N
     known["torch.version"] = present(version, _SOURCE)
     rows = catalog.tables["torch"].rows if "torch" in catalog.tables else ()
     row: Mapping[str, Any] = next((one for one in rows if str(one["torch"]) == public(version)), {})
-    if build in (None, "cuda") and "cuda" in row:
-        known["torch.build"] = present("cuda", _SOURCE)
-        known["torch.cuda_version"] = present(str(row["cuda"]), _SOURCE)
-        for name, of in (("nvidia-cudnn", "cudnn"), ("nvidia-nccl", "nccl")):
-            package = f"{name}-cu{str(row['cuda']).partition('.')[0]}"
-            if of in row and package not in changes.moved:
-                known[f"package.{package}.version"] = present(str(row[of]), _SOURCE)
+    if "+" in version:
+        _take_build(known, version.partition("+")[2])
+    elif build in (None, "cuda") and "cuda" in row:
+        _take_usual_build(known, changes, row)
     if "triton" in row and "triton" not in changes.moved:
         known["package.triton.version"] = known["triton.version"] = present(
             str(row["triton"]), _SOURCE
         )
+
+
+def _take_usual_build(known: dict[str, Fact], changes: Changes, row: Mapping[str, Any]) -> None:
+    known["torch.build"] = present("cuda", _SOURCE)
+    known["torch.cuda_version"] = present(str(row["cuda"]), _SOURCE)
+    for name, of in (("nvidia-cudnn", "cudnn"), ("nvidia-nccl", "nccl")):
+        package = f"{name}-cu{str(row['cuda']).partition('.')[0]}"
+        if of in row and package not in changes.moved:
+            known[f"package.{package}.version"] = present(str(row[of]), _SOURCE)
+
+
+def _take_build(known: dict[str, Fact], tag: str) -> None:
+    """Lay over what the local part of torch's version says: cu126, rocm7.1, xpu or cpu."""
+    if found := _CUDA_TAG.fullmatch(tag):
+        known["torch.cuda_version"] = present(f"{found[1]}.{found[2]}", _SOURCE)
+    kinds = (kind for kind in ("rocm", "xpu", "cpu") if tag.startswith(kind))
+    if kind := "cuda" if found else next(kinds, ""):
+        known["torch.build"] = present(kind, _SOURCE)
 
 
 def _set_variables(known: dict[str, Fact], changes: Changes) -> None:

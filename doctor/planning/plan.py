@@ -221,7 +221,9 @@ def _title(draft: Draft, around: Environment) -> str:
     parts += [f"move {_named(moved)} to what goes together"] if moved else []
     parts += [way.fix.title[:1].lower() + way.fix.title[1:] for way in draft.ways]
     was = here or value_of(around.facts, "torch.release") or _was("torch", around)
-    if torch and draft.anchor == KEEP and was:
+    if torch and "+" in torch and here and public(torch) == public(here):
+        parts.insert(0, f"take the build {torch.partition('+')[2]} of torch {public(torch)}")
+    elif torch and draft.anchor == KEEP and was:
         parts.insert(0, f"install torch {torch} again")
     elif torch and not here and draft.anchor != ASKED:
         parts.insert(0, f"install torch {torch}")

@@ -198,6 +198,7 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
             return
         if here is not None:
             yield Pick(name, public(here), stays=True)
+        yield from (Pick(name, one) for one in _builds(needs) if one != here)
         asked = public(self._problem.asked.get(name, ""))
         if asked and asked != public(here or ""):
             yield Pick(name, asked)
@@ -229,6 +230,20 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
         exact = ranges.removeprefix("==")
         is_exact = ranges.startswith("==") and not set(exact) & set("*,=")
         yield Pick(name, exact) if is_exact else Pick(name, ranges=plain(ranges))
+
+
+def _builds(needs: Sequence[Need]) -> list[str]:
+    """Return the builds that are asked for by their local part, such as 2.13.0+cu126.
+
+    The tables name releases; of one release there are several builds.
+    """
+    exact = (
+        one.removeprefix("==")
+        for need in needs
+        for one in need.alternatives
+        if one.startswith("==") and "+" in one and not set(one) & {"*", ","}
+    )
+    return list(dict.fromkeys(exact))
 
 
 def _has_floor(clauses: Sequence[str]) -> bool:
