@@ -17,11 +17,14 @@ from doctor.model.plans import Change, Cost, Plan
 from doctor.planning.anchors import ASKED, KEEP, NEWEST, anchors
 from doctor.planning.askers import Way
 from doctor.planning.environment import Environment, is_same
+from doctor.planning.goals import is_opaque
 from doctor.planning.indexes import leaves_cuda
 from doctor.planning.resolver import Pick
 from doctor.planning.search import Draft, Search
 from doctor.planning.steps import steps_of
 
+_OF = {"torch", "torchvision", "torchaudio"}
+"""What a fix for torch may move."""
 SYNC = "sync"
 """The anchor of a plan that puts back what a lock file says."""
 _MOST = 3
@@ -213,8 +216,10 @@ def _title(draft: Draft, around: Environment) -> str:
     moved = [name for name in others if name in around.here and name not in askers]
     again = [_release(name, draft, around) for name in sorted(_again(draft, around))]
     new = [_release(name, draft, around) for name in others if not _was(name, around)]
-    if len(draft.wishes) == 1 and not draft.picks and not again:
-        return next(iter(draft.wishes.values())).fix.title
+    only = next(iter(draft.wishes.values())) if len(draft.wishes) == 1 else None
+    # What is done besides packages stands in the title of the fix alone.
+    if only and not again and (not draft.picks or (is_opaque(only) and draft.picks.keys() <= _OF)):
+        return only.fix.title
     parts = [f"remove {_named(gone)}"] if gone else []
     parts += [f"install {_named(again)} again"] if again else []
     parts += [f"install {_named(new)}"] if new else []
