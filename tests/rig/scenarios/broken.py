@@ -143,6 +143,17 @@ SCENARIOS = {
         says=("/dev/nvidia-uvm is missing in this container", "nvidia-ctk cdi generate"),
         hides=("standby",),
     ),
+    "fabric-of-a-guest-whose-host-keeps-the-switches": _wrong(
+        "a guest with two GPUs of an HGX board, whose partition of the fabric nobody activated",
+        "gpus=2;cc=9.0;fabric=2,0,0;nvlinks=18;nvlinks_down=18",
+        "nvidia/fabric-manager-not-running",
+        machine={
+            **machines.nvidia(gpus=2),
+            "/proc/cpuinfo": "processor : 0\nflags : fpu hypervisor\n",
+        },
+        says=("The host of this virtual machine", "FABRIC_MODE=1"),
+        hides=("apt-get install",),
+    ),
     "fabric-in-a-container": _wrong(
         "a slice of an HGX board in a container: only the host can start the fabric manager",
         "gpus=1;fabric=1,0",
