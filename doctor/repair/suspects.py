@@ -2,26 +2,28 @@
 
 The message comes first, then the packages that the traceback passes through, from the inside out,
 then those that define a class of the message, and last what these packages ask for. What was
-installed after most of the environment comes before what came with it.
+installed after most of the environment comes before what came with it: so does what the packages
+of the traceback stand on at some distance, or ask for in an extra.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from doctor.base.requirements import normalize_name
+from doctor.base.requirements import InvalidRequirement, normalize_name, read_line
 from doctor.environments.environment import Environment, interpreter_of
 from doctor.host import UnreadableFile, read_regular
-from doctor.observe.installed.distributions import requirements
+from doctor.observe.installed.distributions import every_requirement, requirements
 from doctor.observe.scene import Distribution
 from doctor.repair.failures import Failure
 from doctor.repair.reading import tops
 
-_MOST, _FILES, _BYTES, _CLASSES = 6, 600, 1 << 18, 4
+_MOST, _FILES, _BYTES, _CLASSES, _DEEPEST = 6, 600, 1 << 18, 4, 200
 _QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
 _WORD = re.compile(r"\b[A-Z][A-Za-z0-9]{3,60}\b")
 _CALLED = re.compile(r"\b([A-Z]\w{2,60})\.\w{1,60}\(\)|'([A-Z]\w{2,60})' object")
@@ -63,9 +65,15 @@ def suspects(
     for name in asked:
         if words and any(_defines(here[name], word) for word in words[:_CLASSES]):
             add(name, 1, up=False)
-    for name in asked:
-        add(name, len(here), up=False)
     late = _late(here)
+    every = _beneath(list(dict.fromkeys(passed)), here, environment)
+    beneath = [one for one in every if one in late and one not in ranked]
+    for name in beneath:
+        if words and any(_defines(here[name], word) for word in words[:_CLASSES]):
+            add(name, 1, up=False)
+    beneath.sort(key=lambda one: -here[one].installed_at)
+    for name in (*asked, *beneath):
+        add(name, len(here), up=False)
     order = sorted(ranked, key=lambda name: (name not in late, ranked[name][0]))
     far = {name for name, (rank, _) in ranked.items() if rank == len(here) and name not in late}
     return tuple(Suspect(name, ranked[name][1]) for name in order if name not in far)[:_MOST]
@@ -90,7 +98,7 @@ def _asked_by(
     found: dict[str, None] = {}
     for name in names:
         try:
-            asked = requirements(here[name], interpreter)
+            asked = requirements(here[name], interpreter) if name in here else ()
         except UnreadableFile:
             continue
         for one in asked:
@@ -98,6 +106,27 @@ def _asked_by(
             if other in here:
                 found[other] = None
     return tuple(found)
+
+
+def _beneath(
+    names: list[str], here: Mapping[str, Distribution], environment: Environment
+) -> tuple[str, ...]:
+    """Return what packages stand on: all that they ask for, by others as well, and their extras."""
+    found = dict[str, None]()
+    for name in names:
+        with suppress(UnreadableFile):
+            for text in every_requirement(here[name]) if name in here else ():
+                with suppress(InvalidRequirement):
+                    other = normalize_name(read_line(text).name)
+                    if other in here:
+                        found[other] = None
+    waiting, known = [*names, *found], {*names, *found}
+    while waiting and len(known) < _DEEPEST:
+        more = _asked_by([waiting.pop(0)], here, environment)
+        waiting += [one for one in more if one not in known]
+        known |= {*more}
+        found |= dict.fromkeys(more)
+    return tuple(one for one in found if one not in names)
 
 
 def _late(here: Mapping[str, Distribution]) -> frozenset[str]:

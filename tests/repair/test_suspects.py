@@ -44,3 +44,23 @@ def test_the_message_and_the_late_come_first_and_torch_never(tmp_path: Path) -> 
     assert found == (Suspect("files", up=False), Suspect("sets", up=True))
     found = suspects(failure_of(f"{text}ImportError: needs 'named' or 'torch'"), here, around)
     assert [one.name for one in found] == ["files", "named", "sets"]
+
+
+def test_what_an_extra_asks_for_is_suspected_if_it_came_late(tmp_path: Path) -> None:
+    """No requirement is violated: the hasher is an extra, and its own neighbour lies deeper."""
+    site = tmp_path / "site-packages"
+    _package(site, "passes", "hasher>=3; extra == 'hasher'", "calm; extra == 'calm'", "middle")
+    _package(site, "hasher", late=True)
+    _package(site, "calm")
+    _package(site, "middle", "deep")
+    _package(site, "deep", late=True)
+    _package(site, "stranger", late=True)
+    _package(site, "more")
+    real = environment_at(Path(sys.executable), Host())
+    around = msgspec.structs.replace(real, root=tmp_path, folders=(site,))
+    here = {one.name: one for one in installed([str(site)])}
+    text = (
+        f'Traceback (most recent call last):\n  File "{site}/passes/x.py", line 1\nValueError: no'
+    )
+    found = [one.name for one in suspects(failure_of(text), here, around)]
+    assert found == ["hasher", "deep", "passes"]

@@ -229,6 +229,11 @@ def plain_requirements(distribution: Distribution) -> tuple[str, ...]:
     return tuple(line for line in _listed(distribution) if not _EXTRA.search(line))
 
 
+def every_requirement(distribution: Distribution) -> tuple[str, ...]:
+    """Return what METADATA asks for, also under an extra; raises UnreadableFile."""
+    return tuple(_listed(distribution))
+
+
 def _listed(distribution: Distribution) -> Iterator[str]:
     headers = _headers(distribution)
     return (line[14:].strip() for line in headers.split("\n") if line.startswith("Requires-Dist:"))
