@@ -34,7 +34,7 @@ _LEAST = (
     rf"\b[Mm]inimum (?:required |supported )?{_NAME} version (?:is|:) ?v?{_NUMBER}",
 )
 _DEMANDS = (
-    rf"\b{_NAME} ?{_CLAUSES}(?:is|are) (?:required|needed)",
+    rf"\b{_NAME} ?(?:version ?)?{_CLAUSES}(?:(?:is|are) )?(?:required|needed)",
     (
         rf"\b[Rr]equires? (?:the )?(?:package |library |version )?{_QUOTE}{_NAME}{_QUOTE} "
         rf"?(?:version )?{_CLAUSES}"

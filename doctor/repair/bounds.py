@@ -35,7 +35,8 @@ def bounds_of(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
     for one in project_lists(original).bounds:
         if one.name in here and one.specifier:
             known = found.setdefault((one.name, one.specifier), one)
-            found[one.name, one.specifier] = known if known.leads else one
+            best = known if known.leads and not one.forced else one
+            found[one.name, one.specifier] = best
     return tuple(
         one for one in found.values() if one.leads or is_met(here[one.name], one.specifier)
     )
@@ -75,11 +76,14 @@ def is_met(version: str, specifier: str) -> bool:
     return may_meet(public(version), specifier)
 
 
-def limits_of(bounds: Sequence[Bound]) -> dict[str, str]:
-    """Return the specifier for each package that the leading lists name."""
+def limits_of(bounds: Sequence[Bound], *, forced: bool = False) -> dict[str, str]:
+    """Return the specifier for each package that the leading lists name.
+
+    `forced`: only what installers themselves refuse to leave.
+    """
     found: dict[str, list[str]] = {}
     for one in bounds:
-        if one.leads:
+        if one.leads and (one.forced or not forced):
             found.setdefault(one.name, []).append(one.specifier)
     return {name: ",".join(each) for name, each in found.items()}
 

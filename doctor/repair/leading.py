@@ -29,7 +29,15 @@ from doctor.base.versions import major
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
-from doctor.repair.bounds import bounds_of, broken, is_met, leaps, leaves_pins, limits_of
+from doctor.repair.bounds import (
+    bounds_of,
+    broken,
+    is_met,
+    leaps,
+    leaves_pins,
+    limits_of,
+    project_lists,
+)
 from doctor.repair.ending import Ending
 from doctor.repair.examination import Bench
 from doctor.repair.merging import (
@@ -44,7 +52,7 @@ from doctor.repair.merging import (
 from doctor.repair.nearest import nearest
 from doctor.repair.other_releases import OtherReleases
 from doctor.repair.plan_reading import adds_unnamed, asked_by, installs_nothing_new, set_by
-from doctor.repair.pruning import pruned
+from doctor.repair.pruning import pruned, still_needed
 from doctor.repair.reading import unmet
 from doctor.repair.requests import Original
 from doctor.repair.settings import without_settings
@@ -52,6 +60,7 @@ from doctor.repair.standing import apart, is_later, is_nearer
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
 from doctor.repair.unmoved import by_namespaces, by_reinstalling, without_moves
+from doctor.repair.wanted import by_what_is_wanted
 
 _FAULTS, _RESTARTS = 8, 3
 _DETOURS, _STRETCH = 3, 3
@@ -88,6 +97,8 @@ class _Search:
         self._others = OtherReleases(self._trials, self._environment, self._goes_on)
         self._bounds = bounds_of(original, self._trials.releases)
         self._limits: Mapping[str, str] = limits_of(self._bounds)
+        self._forced: Mapping[str, str] = limits_of(self._bounds, forced=True)
+        self._listed = frozenset(one.name for one in project_lists(original).bounds)
         self._within = dict(self._limits)
 
     def plan(self, ending: Ending) -> Plan | None:
@@ -109,14 +120,14 @@ class _Search:
 
     def _from(self, state: State) -> State:
         """Go on from a state as long as the program comes further."""
-        seen = {state.failure.mark}
+        seen, kept = {state.failure.mark}, state
         for number in range(1, _FAULTS + 1):
             held = self._bench.held
             found = self._next(state)
             if self._bench.held != held:
-                return state  # what was tried so far moved what has to stay
+                return kept  # what was tried so far moved what has to stay
             if found is None or (not found.ending.ok and found.failure.mark in seen):
-                return state
+                return kept
             plan = self._trials.with_ended(found, state)
             found = found._replace(plan=plan, again=False)
             why = one_line(state.failure.error, 200) or state.ending.last_line
@@ -127,14 +138,17 @@ class _Search:
             if state.ending.ok:
                 return self._pruned(state, last)
             seen.add(state.failure.mark)
-        return state
+            # What leaves the lists of the project is worth it only where the program ends well.
+            if not any(one.leads for one in broken(self._trials.moves(state.plan), self._bounds)):
+                kept = state
+        return kept
 
     def _pruned(self, state: State, last: frozenset[str]) -> State:
         """Return a state without what the program does without; what requirements ask for stays.
 
         A single package of the `last` round is needed: without it the program failed.
         """
-        needed = {one.wanted for one in unmet(self._original.problems)}
+        needed = still_needed(unmet(self._original.problems), moved_names(state.plan))
         needed |= last if len(last) == 1 else frozenset()
         fewer = pruned(state, self._trials, needed, self._goes_on)
         self._bench.unpruned = state.plan if fewer is not state else None
@@ -146,16 +160,18 @@ class _Search:
         ways: tuple[_Way, ...] = (
             self._without_moves,
             self._by_lists,
+            self._by_what_is_wanted,
             self._by_findings,
             self._by_shared_files,
             self._by_settings,
             self._by_releases,
             self._by_owned_files,
         )
-        beyond: tuple[_Way, ...] = (self._by_findings, self._by_releases) if self._limits else ()
+        beyond: tuple[_Way, ...] = (self._by_findings, self._by_releases)
+        beyond = beyond if self._limits != self._forced else ()
         # What leaves the lists of the project is tried where nothing else helps.
         for number, way in enumerate((*ways, *beyond, self._by_torch)):
-            self._within = dict(self._limits if number < len(ways) else {})
+            self._within = dict(self._limits if number < len(ways) else self._forced)
             found = way(state)
             if found is not None or self._bench.held != held or not self._goes_on():
                 return found
@@ -215,6 +231,10 @@ class _Search:
                 if found := self._trials.with_release(state, name, release):
                     return found
         return None
+
+    def _by_what_is_wanted(self, state: State) -> State | None:
+        facts, held = self._original.report.observation.facts, self._bench.held
+        return by_what_is_wanted(state, self._trials, facts, self._within, self._listed, held)
 
     # What the findings ask for.
 

@@ -49,12 +49,16 @@ _DEPTH, _MOST_LINES, _MOST_FILES, _MOST_NAMES = 5, 2000, 12, 20_000
 
 
 class Bound(NamedTuple):
-    """What a line asks of a package: a specifier, and where it stands; `leads`: it decides."""
+    """What a line asks of a package: a specifier, and where it stands; `leads`: it decides.
+
+    `forced`: a variable names the list, so that installers refuse everything else.
+    """
 
     name: str
     specifier: str
     source: str
     leads: bool
+    forced: bool = False
 
 
 class Lists(NamedTuple):
@@ -77,6 +81,7 @@ def lists_of(
             shown = os.path.relpath(path, folder).replace(os.sep, "/")
             leads = not _OF_OTHERS.search(shown.lower())
             reader.file(path, shown, leads=leads)
+    reader.forced = True
     for name in _CONSTRAINTS:
         for word in env.get(name, "").split():
             reader.file(Path(word), f"{word} (in {name})", leads=True)
@@ -104,14 +109,15 @@ class _Reader:
         self._markers = markers
         self.bounds = list[Bound]()
         self.links = list[str]()
-        self._known = set[tuple[Path, bool]]()
+        self.forced = False
+        self._known = set[tuple[Path, bool, bool]]()
 
     def file(self, path: Path, shown: str, *, leads: bool, depth: int = _DEPTH) -> None:
         """Read a list and what it includes."""
         text = ""
         with suppress(UnreadableFile, OSError, ValueError):
             text = (read_regular(path, SOURCE) or b"").decode("utf-8", "replace")
-        key = (path.absolute(), leads)
+        key = (path.absolute(), leads, self.forced)
         if not text or not depth or key in self._known:
             return
         self._known.add(key)
@@ -141,13 +147,17 @@ class _Reader:
             place = _place(wheel, path)
             with suppress(InvalidWheelFilename):
                 name, version, *_ = parse_wheel_filename(Path(place).name)
-                self.bounds.append(Bound(normalize_name(name), f"=={version}", source, leads))
+                self._add(name, f"=={version}", source, leads=leads)
                 self.links.append(str(Path(place).parent))
             return
         with suppress(InvalidRequirement):
             line = read_line(bare)
             if self._markers is None or applies(line.marker, self._markers):
-                self.bounds.append(Bound(normalize_name(line.name), line.specifier, source, leads))
+                self._add(line.name, line.specifier, source, leads=leads)
+
+    def _add(self, name: str, specifier: str, source: str, *, leads: bool) -> None:
+        bound = Bound(normalize_name(name), specifier, source, leads, self.forced)
+        self.bounds.append(bound)
 
     def _tabled(self, text: str, path: Path, shown: str, *, leads: bool) -> None:
         kind = kind_of(path.parent.name, path.name)
@@ -157,7 +167,7 @@ class _Reader:
             specifier = _of_poetry(told) if syntax is Syntax.POETRY else specifier_of(told, syntax)
             first = leads and (not pin.table or pin.table in _TABLES)
             source = f"{shown}:{pin.line}"
-            self.bounds.append(Bound(normalize_name(pin.name), specifier, source, first))
+            self._add(pin.name, specifier, source, leads=first)
 
 
 def _wheel(bare: str) -> str | None:

@@ -14,7 +14,7 @@ from doctor.model.checks import Progress
 from doctor.model.facts import value_of
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan, Proof, ProofVerdict
-from doctor.repair.bounds import bounds_of, noted
+from doctor.repair.bounds import bounds_of, broken, noted
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
 from doctor.repair.leading import lead
@@ -22,6 +22,7 @@ from doctor.repair.limits import departures
 from doctor.repair.merging import (
     combined,
     contradict,
+    install_of,
     instead,
     is_idle,
     moved_names,
@@ -38,6 +39,7 @@ from doctor.repair.trial import attempt
 
 _MOST_ROUNDS, _IDLE_ROUNDS, _PLANS = 12, 4, 6
 """Rounds of one plan, and how many of them may end in a failure that was seen before."""
+_NONE_KEEPS = "No plan that keeps to the lists of the project ends well"
 _Found = tuple[tuple[str, str], ...]
 """Ids and titles of findings."""
 
@@ -77,7 +79,7 @@ def prove(
         first = (led, bench.unpruned) if bench.unpruned is not None else (led,)
         leads, known = len(first), [one.steps for one in first]
         plans = (*first, *(one for one in plans if one.steps not in known))
-    plans = [one for one in plans if not moved_names(one) & bench.held] or plans
+    plans = without_held(plans, leads, bench.held)
     for number, plan in enumerate(plans[:_PLANS], 1):
         label = f"plan {number} of {len(plans)}, " if len(plans) > 1 else ""
         done = _in_rounds(plan, original, bench, _labelled(progress, label))
@@ -100,8 +102,54 @@ def prove(
         facts = original.report.observation.facts
         others = tuple(one for one in others if led is None and is_other_way(one, best.plan))
         others = tuple(one for one in others if not departures(one, facts))
+    elif original.request.program:
+        best, others = _within_lists(best, (*tried, *others), original)
     plan = noted(best.plan, bounds_of(original, original.packages)) if best.ok else best.plan
     return best._replace(plan=msgspec.structs.replace(plan, alternatives=_alone(others)))
+
+
+def _within_lists(
+    best: Attempted, others: Sequence[Plan], original: Original
+) -> tuple[Attempted, tuple[Plan, ...]]:
+    """Return an unproved plan that keeps to the lists of the project, and what else is worth a try.
+
+    A plan that leaves them is worth it only where the program ends well.
+    """
+    bounds = bounds_of(original, original.packages)
+
+    def keeps(plan: Plan) -> bool:
+        return not any(one.leads for one in broken(plan.changes, bounds))
+
+    if not keeps(best.plan):
+        left = tuple(dict.fromkeys((*best.plan.leaves, *best.plan.solves)))
+        proof = best.plan.proof
+        ended = [one for one in others if one.proof is not None and one.steps and keeps(one)]
+        empty = Plan(title=_NONE_KEEPS, leaves=left, proof=proof)
+        best = Attempted(min(ended, key=_rank) if ended else empty)
+    known = [best.plan]
+    for one in others:
+        if keeps(one) and not any(_is_part(one, plan) for plan in known):
+            known.append(one)
+    return best, tuple(known[1:])
+
+
+def _is_part(plan: Plan, known: Plan) -> bool:
+    """Say whether a plan does nothing but what another one does."""
+    if plan.resolved and known.resolved:
+        moves = {(one.name, one.after) for one in plan.changes}
+        rest = [one for one in plan.steps if install_of(one) is None]
+        done = {(one.name, one.after) for one in known.changes}
+        return moves <= done and all(one in known.steps for one in rest)
+    return all(one in known.steps for one in plan.steps)
+
+
+def without_held(plans: Sequence[Plan], leads: int, held: Collection[str]) -> Sequence[Plan]:
+    """Return plans that move nothing of what is held, unless there is no other.
+
+    The program judged those in front, the `leads`: another round of its search held what they move.
+    """
+    rest = [one for one in plans[leads:] if not moved_names(one) & {*held}]
+    return [*plans[:leads], *rest] or plans
 
 
 def _longer(bench: Bench, original: Original) -> tuple[Plan, ...]:

@@ -16,6 +16,7 @@ from doctor.model.fixes import Step
 from doctor.model.plans import Plan
 from doctor.repair.commands import variables
 from doctor.repair.merging import install_of, name_in, without
+from doctor.repair.reading import Unmet
 from doctor.repair.states import State, Trials
 
 _RUNS, _NAMED = 6, 3
@@ -45,6 +46,11 @@ def pruned(
             half = len(group) // 2
             waiting = [group[:half], group[half:], *waiting]
     return state
+
+
+def still_needed(problems: Sequence[Unmet], moved: Collection[str]) -> set[str]:
+    """Return what requirements ask for; another release of who asks may not ask for it."""
+    return {one.wanted for one in problems if one.package not in moved}
 
 
 def _units(plan: Plan) -> list[_Unit]:

@@ -16,7 +16,7 @@ from doctor.fixes import installer
 from doctor.host import Host
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
-from doctor.model.plans import Plan
+from doctor.model.plans import Change, Plan
 from doctor.model.report import Report
 from doctor.observe.installed.distributions import installed
 from doctor.observe.scene import Distribution
@@ -39,7 +39,7 @@ from doctor.repair.project import ProjectError
 from doctor.repair.reading import SOURCE, read_program, tops
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
-from doctor.repair.trial import Runner, attempt, with_project
+from doctor.repair.trial import Runner, attempt, differences, with_project
 
 _NAMED = 3
 _OF_FILES = ("python/program-wheels-misfit", "python/program-files-gone")
@@ -77,15 +77,19 @@ class Trials:
 
     def with_release(self, state: State, name: str, release: str) -> State | None:
         """Return the state with a release of a package, where the program comes further."""
-        facts = self._original.report.observation.facts
-        made = installer.install_set([f"{name}=={release}"], facts)
-        alone = Plan(title="", steps=tuple(Step(command=one) for one in made))
-        plan = combined(state.plan, by_links(alone, self._bench.links))
+        plan = combined(state.plan, self.plan_of(name, release))
         found = self.ends(plan, f"with {name} {release}")
         if found is None or self.is_further(state, found, {name}):
             return found
         self._note_detour(state, found, name)
         return None
+
+    def plan_of(self, name: str, release: str) -> Plan:
+        """Return the plan that installs a release of a package, and nothing else."""
+        facts = self._original.report.observation.facts
+        made = installer.install_set([f"{name}=={release}"], facts)
+        alone = Plan(title="", steps=tuple(Step(command=one) for one in made))
+        return by_links(alone, self._bench.links)
 
     def _note_detour(self, state: State, found: State, name: str) -> None:
         moved = {name, *(tops(self.here[name]) if name in self.here else ())}
@@ -178,6 +182,11 @@ class Trials:
                 return run_program(original, copy, places, runner.env, progress)
         except (CloneError, ProjectError):
             return None
+
+    def moves(self, plan: Plan) -> tuple[Change, ...]:
+        """Return what a plan moved that was tried; nothing for any other."""
+        after = self._after.get(steps_text(plan))
+        return differences(self.releases, after) if after is not None else ()
 
     def still_moves(self, plan: Plan, name: str) -> bool:
         """Say whether a package moves with a plan that was tried, though it names no release."""

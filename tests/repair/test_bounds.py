@@ -11,8 +11,9 @@ import msgspec
 from doctor.environments.environment import environment_at
 from doctor.host import Host
 from doctor.model.facts import present
+from doctor.model.fixes import Command, Step
 from doctor.model.observation import Observation
-from doctor.model.plans import Change, Plan
+from doctor.model.plans import Change, Plan, Proof, ProofVerdict
 from doctor.model.report import CatalogStamp, Report
 from doctor.pipeline.requests import CheckRequest, ObserveRequest
 from doctor.repair.bounds import (
@@ -25,7 +26,8 @@ from doctor.repair.bounds import (
     unmet_bounds,
     unmet_words,
 )
-from doctor.repair.lists import Bound
+from doctor.repair.lists import Bound, lists_of
+from doctor.repair.prove import Attempted, _within_lists, without_held
 from doctor.repair.real import of_original, of_plan
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import FixRequest, Original
@@ -143,3 +145,52 @@ def test_a_line_that_a_plan_leaves_is_named_once(tmp_path: Path) -> None:
     bounds = bounds_of(_original(tmp_path), _HERE)
     plan = noted(Plan(title="x", changes=(change,), notes=(note, "Another")), bounds)
     assert [one[:22] for one in plan.notes] == ["Another", "requirements.txt:1 ask"]
+
+
+def _unproved(name: str, before: str, after: str) -> Plan:
+    return Plan(
+        title=f"Move {name}",
+        steps=(Step(command=Command(argv=("uv", "pip", "install", f"{name}=={after}"))),),
+        changes=(Change(name=name, before=before, after=after),),
+        resolved=True,
+        proof=Proof(verdict=ProofVerdict.NOT_PROVED, why="it still fails"),
+    )
+
+
+def test_a_plan_that_leaves_a_pin_and_does_not_end_well_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("openai==1.50.0\n")
+    original = _original(tmp_path, "requirements.txt")
+    leaves, keeps = _unproved("openai", "1.50.0", "1.0"), _unproved("numpy", "1.26.4", "1.25")
+    best, others = _within_lists(Attempted(leaves), (keeps,), original)
+    assert best.plan == keeps
+    assert not others
+    best, others = _within_lists(Attempted(leaves), (leaves,), original)
+    assert not best.plan.steps
+    assert best.plan.proof == leaves.proof
+    assert not others
+
+
+def test_what_is_a_part_of_the_plan_is_no_other_one(tmp_path: Path) -> None:
+    """`numpy<1.26` resolves to the move that the plan made, so it was tried."""
+    plan = _unproved("numpy", "1.26.4", "1.25")
+    loose = Step(command=Command(argv=("uv", "pip", "install", "numpy<1.26")))
+    same = msgspec.structs.replace(plan, steps=(loose,), proof=None)
+    other = _unproved("pandas", "2.0.3", "2.1")
+    _, others = _within_lists(Attempted(plan), (same, other), _original(tmp_path))
+    assert others == (other,)
+
+
+def test_what_the_program_led_to_stays_although_a_later_round_held_it() -> None:
+    led, rest = _unproved("click", "8.3", "8.1"), _unproved("click", "8.3", "8.2")
+    other = _unproved("numpy", "1.26.4", "1.25")
+    assert without_held((led, rest, other), 1, {"click"}) == [led, other]
+    assert without_held((rest,), 0, {"click"}) == (rest,)
+
+
+def test_what_installers_refuse_to_leave_is_known(tmp_path: Path) -> None:
+    """A list that a variable names holds also where nothing else helps."""
+    (tmp_path / "requirements.txt").write_text("numpy<2\nclick<9\n")
+    forced = tmp_path / "forced.txt"
+    forced.write_text("click<9\n")
+    found = lists_of((tmp_path,), {"UV_CONSTRAINT": str(forced)}, None).bounds
+    assert limits_of(found, forced=True) == {"click": "<9"}

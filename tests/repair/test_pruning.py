@@ -5,7 +5,8 @@ from __future__ import annotations
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Plan
 from doctor.repair.ending import Ending
-from doctor.repair.pruning import pruned
+from doctor.repair.pruning import pruned, still_needed
+from doctor.repair.reading import Unmet
 from doctor.repair.states import State, Trials
 
 _SET = Step(command=Command(argv=(), env={"JAX_PLATFORMS": "cpu"}))
@@ -41,3 +42,12 @@ def test_what_comes_along_anyway_keeps_its_release() -> None:
     plan = Plan(title="", steps=(_INSTALL,))
     state = State(plan, Ending(code=0, text=""))
     assert pruned(state, _NeedsIdna("click"), set(), lambda: True).plan == plan
+
+
+def test_what_an_older_release_asked_for_is_no_longer_needed() -> None:
+    """The codecs move to a release that asks for something else; the frames stay."""
+    problems = [
+        Unmet(package=who, wanted=what, specifier="", here="", text="")
+        for who, what in (("numcodecs", "typing-extensions"), ("pandas", "tzdata"))
+    ]
+    assert still_needed(problems, {"numcodecs"}) == {"tzdata"}
