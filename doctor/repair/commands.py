@@ -156,7 +156,7 @@ def _why_not_renamed(words: Sequence[str], environment: Environment) -> str:
     if words[:1] == ("-i",) and _sets_aside(paths) and _lies_in_packages(paths[0], environment):
         return ""
     known = [one.suffix for one in paths] in ([".py", ".py"], ["", ""])
-    compiled = paths[:1] and paths[0].suffix in (".so", ".pyd")
+    compiled = paths[:1] and paths[0].suffix in (".so", ".pyd", ".pyc")
     known = known or bool(compiled and paths[1:] == [Path(f"{paths[0]}.old")])
     if words[:1] != ("-i",) or not known:
         return "doctor renames a Python module of the project only"

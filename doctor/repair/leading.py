@@ -233,8 +233,10 @@ class _Search:
         return None
 
     def _by_what_is_wanted(self, state: State) -> State | None:
-        facts, held = self._original.report.observation.facts, self._bench.held
-        return by_what_is_wanted(state, self._trials, facts, self._within, self._listed, held)
+        facts = self._original.report.observation.facts
+        # What a requirement asks for comes with the others of that package, by its finding.
+        apart = self._bench.held | {one.wanted for one in unmet(self._original.problems)}
+        return by_what_is_wanted(state, self._trials, facts, self._within, self._listed, apart)
 
     # What the findings ask for.
 

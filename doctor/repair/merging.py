@@ -21,8 +21,9 @@ _WITH_VALUE = frozenset(
     {
         *("--python", "-p", "--index-url", "-i", "--extra-index-url", "--default-index", "--index"),
         *("--find-links", "-f", "-C", "--config-settings", "--no-binary", "--only-binary"),
-        *("--reinstall-package", "--upgrade-package", "-P", "--torch-backend", "--constraint"),
-        *("-c", "-r", "--requirement", "--prerelease", "--override", "--index-strategy"),
+        *("--reinstall-package", "--refresh-package", "--upgrade-package", "-P", "--torch-backend"),
+        *("-c", "-r", "--constraint", "--requirement", "--prerelease", "--override"),
+        "--index-strategy",
     }
 )
 """Options of pip and uv that take the next word."""
@@ -61,6 +62,16 @@ def editables(step: Step) -> tuple[str, ...]:
     """Return the folders from which a step installs editables."""
     install = install_of(step)
     return install.requirements if install is not None and "-e" in install.head else ()
+
+
+def sources(step: Step) -> tuple[str, ...]:
+    """Return the folders that a step builds and installs, as editables or not."""
+    install = install_of(step)
+    texts = install.requirements if install is not None else ()
+    plain = (
+        text for text in texts if PurePath(text).is_absolute() and PurePath(text).suffix != ".whl"
+    )
+    return editables(step) or tuple(plain)
 
 
 def uninstalled(step: Step) -> tuple[str, ...]:
@@ -175,7 +186,7 @@ def titled(plan: Plan) -> Plan:
         words = [f"{name}{specifier}" for name, specifier in list(named.items())[:_SHOWN]]
     more = len(moves) - len(words) if plan.changes else len(named) - len(words)
     words += [f"{more} more"] if more else []
-    words += [PurePath(one).name for step in plan.steps for one in editables(step)]
+    words += [PurePath(one).name for step in plan.steps for one in sources(step)]
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
     changed = [name for step in plan.steps for name in variables(step) or {}]
     changed += [PurePath(step.edit.file).name for step in plan.steps if step.edit is not None]

@@ -23,7 +23,7 @@ from doctor.observe.scene import Distribution
 from doctor.repair.failures import Failure
 
 _NO_MODULE = re.compile(r"No module named '(\w{1,100})")
-_NAME = re.compile(r"(?m)^[ \t]*name[ \t]*=[ \t]*[\"']?([A-Za-z0-9][\w.-]{0,100})")
+_NAME = re.compile(r"(?m)(?:^|[(,])[ \t]*name[ \t]*=[ \t]*[\"']?([A-Za-z0-9][\w.-]{0,100})")
 _PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", "build", "dist", "site-packages"})
 _DEPTH, _MOST_FOLDERS, _BYTES = 4, 2000, 1 << 18
 
@@ -40,7 +40,7 @@ def moved_editables(
         old = folder_of(one.direct_url)
         if missing is None or not old:
             continue
-        found = [place for place in _projects(one.name, roots) if _has(place, missing[1])]
+        found = [place for place in projects(one.name, roots) if _has(place, missing[1])]
         if len(found) != 1:
             continue
         made = install(["-e", str(found[0])], [Option.NO_DEPS], None, facts)
@@ -53,8 +53,8 @@ def _has(folder: Path, module: str) -> bool:
     return any(one.is_dir() or one.with_suffix(".py").is_file() for one in places)
 
 
-def _projects(name: str, roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the folders below some others whose project has a name."""
+def projects(name: str, roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the folders below some others whose project has a normalized name."""
     known, number = set[Path](), 0
     for root in roots:
         for folder, folders, files in os.walk(root):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from doctor.base.requirements import normalize_name
 from doctor.environments.layout import CloneError
 from doctor.facts.derive.reach import vendors_shown
 from doctor.model.checks import Progress
@@ -17,6 +18,7 @@ from doctor.model.plans import Change, Plan, Proof, ProofVerdict
 from doctor.repair.bounds import bounds_of, broken, noted
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
+from doctor.repair.failures import came_further, failure_of
 from doctor.repair.leading import lead
 from doctor.repair.limits import departures
 from doctor.repair.merging import (
@@ -198,6 +200,7 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
     waiting: list[tuple[Plan, _Found]] = [(plan, ())]
     known, failures = list[tuple[Step, ...]](), set[tuple[str, ...]]()
     best: Attempted | None = None
+    farthest: Trial | None = None
     while waiting and _goes_on(known, failures) and original.seconds_left() > 0:
         now, seen = waiting.pop(0)
         if now.steps in known:
@@ -217,8 +220,9 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
             return _with_healed(done, seen, tried, original)
         failures.add((tried.failed, *tried.wrong, *tried.left))
         seen = tuple(dict.fromkeys((*seen, *_titles(tried))))
-        if best is None or _rank(done.plan) < _rank(best.plan):
-            best = done
+        better = best is None or _rank(done.plan) < _rank(best.plan)
+        if better and not (farthest is not None and goes_back(farthest, tried)):
+            best, farthest = done, tried
         more: list[tuple[Plan, _Found]] = []
         for follow_up in tried.follow_ups:
             # What contradicts the plan may do without it.
@@ -227,6 +231,15 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
             more.append((combined(now, follow), seen))
         waiting = [one for one in more if one[0].steps not in known] + waiting
     return best or Attempted(plan)
+
+
+def goes_back(before: Trial, after: Trial) -> bool:
+    """Say whether the program stops earlier, or elsewhere, than in another trial."""
+    if before.program is None or after.program is None or after.program.ok:
+        return False
+    one, other = failure_of(before.program.text), failure_of(after.program.text)
+    tops = {normalize_name(change.name).replace("-", "_") for change in after.changes}
+    return before.program.ok or not (one.mark == other.mark or came_further(one, other, tops))
 
 
 def _goes_on(known: Sequence[object], failures: Collection[object]) -> bool:

@@ -2,7 +2,8 @@
 
 Python puts the folder of a program first on its path, so that every import of that name takes the
 file: https://docs.python.org/3/library/sys.html#sys.path. A folder with an `__init__.py` does the
-same, and a compiled module comes before the source that lies beside it.
+same, a compiled module comes before the source that lies beside it, and compiled bytecode without
+a source is a module as well: https://peps.python.org/pep-3147/#case-4-legacy-pyc-files-and-source-less-imports
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from doctor.timelines.standard_library import standard_module
 _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|^<frozen ")
 _SAFE = re.compile(r"[\w./ +@=-]{1,300}")
 _MOST_FILES, _BYTES, _NAMED = 300, 1 << 18, 5
-_COMPILED = (".so", ".pyd")
+_BYTECODE = ".pyc"
+_COMPILED = (".so", ".pyd", _BYTECODE)
 
 
 class Shadow(NamedTuple):
@@ -67,6 +69,8 @@ class Shadow(NamedTuple):
         more = ""
         if self.file.suffix in _COMPILED:
             more = " It does not suit what is installed; build it again where you need it."
+            if self.file.suffix == _BYTECODE:
+                more = " It is bytecode, and its source is not there."
         elif users:
             named = ", ".join(users[:_NAMED])
             more = f" Where {named} means that file, import {self.target.stem} there."
@@ -93,6 +97,8 @@ def shadows(
             name = file.name.partition(".")[0]
             owner = "an installed package" if name in modules else ""
             owner = "the standard library" if standard_module(name) else owner
+            if file.suffix == _BYTECODE and file.with_suffix(".py").exists():
+                continue  # the source comes first
             if not owner and file.suffix in _COMPILED and file.with_name(f"{name}.py").is_file():
                 owner = f"{name}.py beside it"
             if not owner or not _SAFE.fullmatch(str(file)) or not _is_module(file):
@@ -116,6 +122,7 @@ def _is_spoken_of(shadow: Shadow, failure: Failure) -> bool:
     """Say whether a message names the module or the file, or a library imported the file."""
     said = re.compile(
         rf"module '{shadow.module}(?:\.\w+)*'|from '{shadow.module}(?:\.\w+)*'"
+        rf"|bad magic number in '{shadow.module}'"
         rf"|No module named '{shadow.module}\.|{re.escape(str(shadow.file))}"
     )
     if said.search(failure.chain) or said.search(failure.error):

@@ -23,7 +23,8 @@ from doctor.redact import without_secrets
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task
 from doctor.repair.examination import OFFLINE, Bench, Examination, Trial
-from doctor.repair.merging import editables, install_of, name_in, steps_text
+from doctor.repair.merging import install_of, name_in, steps_text
+from doctor.repair.merging import sources as built_from
 from doctor.repair.new_environment import place_of
 from doctor.repair.project import copy_project, edited, renamed
 from doctor.repair.requests import Original
@@ -109,7 +110,7 @@ def _of_project(task: Task, original: Original) -> bool:
     inside = bool(file) and commands.is_inside(file, original.environment)
     # A build writes into the sources.
     sources = original.request.check.observe.project.absolute()
-    built = any(Path(word).is_relative_to(sources) for word in editables(task.step))
+    built = any(Path(word).is_relative_to(sources) for word in built_from(task.step))
     return built or (task.kind in (Kind.PROJECT, Kind.EDIT, Kind.RENAME) and not inside)
 
 

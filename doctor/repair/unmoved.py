@@ -16,6 +16,7 @@ from doctor.repair.merging import combined, moved_names
 from doctor.repair.moved import moved_editables
 from doctor.repair.plan_reading import set_by
 from doctor.repair.reading import tops
+from doctor.repair.rebuilding import rebuildings
 from doctor.repair.requests import Original
 from doctor.repair.shadows import shadows
 from doctor.repair.states import State, Trials
@@ -31,6 +32,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
         by_reinstalling(state, trials, original)
         or _by_renaming(state, trials, original, bench)
         or _by_new_places(state, trials, original)
+        or _by_building(state, trials, original)
         or _by_intruders(state, trials, original)
         or by_namespaces(state, trials, original)
     )
@@ -89,6 +91,19 @@ def _by_new_places(state: State, trials: Trials, original: Original) -> State | 
         found = trials.ends(plan, f"with {name} from where it lies")
         if found is not None and trials.is_further(state, found, ()):
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
+            return found._replace(plan=plan, again=True)
+    return None
+
+
+def _by_building(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state with an extension of the project's own that was built again."""
+    facts = original.report.observation.facts
+    project = original.request.check.observe.project.absolute()
+    for one in rebuildings(state.failure, trials.here, facts, project):
+        plan = combined(state.plan, Plan(title="", steps=(one.step,)))
+        found = trials.ends(plan, f"with {one.name} built again")
+        if found is not None and trials.is_further(state, found, ()):
+            plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, one.note))
             return found._replace(plan=plan, again=True)
     return None
 

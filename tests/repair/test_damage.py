@@ -105,6 +105,8 @@ def test_a_file_that_hides_a_module_is_named(
         ("named/data.txt", "ImportError: cannot import name 'f' from 'named' (/x)", ""),
         ("fast.abi3.so", "ImportError: {folder}/fast.abi3.so: undefined symbol: x", "fast.abi3.so"),
         ("fast.abi3.so", "ImportError: /other/fast.abi3.so: undefined symbol: x", ""),
+        ("named.pyc", "ImportError: bad magic number in 'named': b'\\x03\\xf3'", "named.pyc"),
+        ("fast.pyc", "ImportError: bad magic number in 'fast': b'\\x03\\xf3'", ""),
     ],
 )
 def test_a_folder_or_a_compiled_module_hides_as_well(
