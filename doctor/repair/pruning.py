@@ -7,6 +7,7 @@ packages, so a plan of which much can go takes few runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from pathlib import PurePath
 from typing import TypeAlias
 
 import msgspec
@@ -75,4 +76,12 @@ def _less(plan: Plan, units: Sequence[_Unit]) -> Plan:
 
 
 def _words(units: Sequence[_Unit]) -> list[str]:
-    return [one if isinstance(one, str) else one.title or "a variable" for one in units]
+    return [one if isinstance(one, str) else _word(one) for one in units]
+
+
+def _word(step: Step) -> str:
+    """Return what a step changes: the variable or the file."""
+    if step.edit is not None:
+        return f"the change of {PurePath(step.edit.file).name}"
+    names = [*(variables(step) or {})]
+    return f"the change of {enumerate_words(names)}" if names else "a variable"

@@ -26,7 +26,7 @@ from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
-from doctor.repair.merging import install_of, name_in
+from doctor.repair.merging import install_of, name_in, titled
 
 _TEXT, _NAMED = 400, 3
 _BLAMED = re.compile(r"Wheels are required for `([\w.-]{1,200})`")
@@ -64,7 +64,7 @@ def confirm(
         tasks = [commands.task(step, environment) for step in plan.steps]
         answers = [(each, _answer(each, host, sizes=sizes)) for each in tasks]
         if why := _dropped(answers):
-            remarks.append(f"Not offered: {plan.title}: {why}")
+            remarks.append(f"Not offered: {titled(plan).title}: {why}")
             continue
         built = [
             text for each, one in answers if (text := without_wheels(one, each.step, environment))

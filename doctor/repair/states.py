@@ -39,7 +39,7 @@ from doctor.repair.project import ProjectError
 from doctor.repair.reading import SOURCE, read_program, tops
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
-from doctor.repair.trial import Runner, attempt, differences, with_project
+from doctor.repair.trial import Runner, attempt, differences, with_project, without_path
 
 _NAMED = 3
 _OF_FILES = ("python/program-wheels-misfit", "python/program-files-gone")
@@ -67,7 +67,8 @@ class Trials:
 
     def __init__(self, original: Original, bench: Bench, progress: Progress) -> None:
         self._original, self._bench, self._progress = original, bench, progress
-        folders = [str(folder) for folder in original.environment.folders]
+        own = without_path(original.environment, original.host.env)
+        folders = [str(folder) for folder in own.folders]
         self.here: Mapping[str, Distribution] = {one.name: one for one in installed(folders)}
         self.releases = {name: one.version for name, one in self.here.items()}
         self._requests = requests_of(self.here, original.environment)

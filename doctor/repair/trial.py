@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ import msgspec
 from doctor.base.requirements import normalize_name
 from doctor.base.text import one_line
 from doctor.environments.clone import Clone
+from doctor.environments.environment import Environment
 from doctor.environments.installer import dry_run, installed
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.removal import remove_tree
@@ -59,11 +61,12 @@ def _attempt(
     begun = time.monotonic()
     with place_of(tasks, original) as (bare_copy, there):
         copy, places, inner = with_project(tasks, original, bare_copy, there)
-        bare = installed(copy.environment)
+        own = without_path(copy.environment, original.host.env)
+        bare = installed(own)
         runner = Runner(original, copy, places, progress, inner)
         moved = []
         for number, each in enumerate(tasks, 1):
-            before = installed(copy.environment)
+            before = installed(own)
             failed = runner.carry_out(each, f"step {number} of {len(tasks)}")
             if failed:
                 return Trial(
@@ -71,8 +74,8 @@ def _attempt(
                     seconds=time.monotonic() - begun,
                     failed=f"step {number} failed: {places.back(failed)}",
                 )
-            moved.append(moved_by(each.step, before, installed(copy.environment)))
-        changes = differences(bare, installed(copy.environment))
+            moved.append(moved_by(each.step, before, installed(own)))
+        changes = differences(bare, installed(own))
         again = {one.name: one for step in moved for one in step if one.before == one.after}
         changes = with_rewritten(changes, again.values())
         result = Examination(original, copy, places, runner.env, bench, progress, project=inner).of(
@@ -81,6 +84,13 @@ def _attempt(
         return msgspec.structs.replace(
             result, seconds=time.monotonic() - begun, changes=changes, by_step=tuple(moved)
         )
+
+
+def without_path(environment: Environment, env: Mapping[str, str]) -> Environment:
+    """Return an environment without the folders of PYTHONPATH, which no installer looks at."""
+    listed = {Path(one) for one in env.get("PYTHONPATH", "").split(os.pathsep) if one}
+    folders = tuple(one for one in environment.folders if one not in listed)
+    return msgspec.structs.replace(environment, folders=folders or environment.folders)
 
 
 def with_project(

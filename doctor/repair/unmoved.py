@@ -72,7 +72,8 @@ def _by_renaming(state: State, trials: Trials, original: Original, bench: Bench)
         plan = combined(state.plan, Plan(title="", steps=(shadow.step,)))
         found = trials.ends(plan, f"with {shadow.file.name} renamed")
         if found is not None and trials.is_further(state, found, ()):
-            bench.titles[_HIDDEN] = shadow.words
+            known = bench.titles.get(_HIDDEN, "")
+            bench.titles[_HIDDEN] = f"{known}; {shadow.words}" if known else shadow.words
             plan = msgspec.structs.replace(
                 found.plan,
                 notes=(*found.plan.notes, shadow.note),
