@@ -16,19 +16,16 @@ the search begins again: who does not fit it has to move.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from doctor.base.requirements import (
-    may_meet,
-    normalize_name,
-)
 from doctor.base.text import one_line
 from doctor.base.versions import major
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
+from doctor.repair.advice import by_advice
 from doctor.repair.bounds import (
     bounds_of,
     broken,
@@ -51,16 +48,19 @@ from doctor.repair.merging import (
 )
 from doctor.repair.nearest import nearest
 from doctor.repair.other_releases import OtherReleases
-from doctor.repair.plan_reading import adds_unnamed, asked_by, installs_nothing_new, set_by
+from doctor.repair.plan_reading import adds_unnamed, installs_nothing_new, taken_away
 from doctor.repair.pruning import pruned, still_needed
 from doctor.repair.reading import unmet
 from doctor.repair.requests import Original
-from doctor.repair.settings import without_settings
 from doctor.repair.standing import apart, is_later, is_nearer
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
-from doctor.repair.unmoved import by_namespaces, by_reinstalling, without_moves
-from doctor.repair.wanted import by_what_is_wanted
+from doctor.repair.unmoved import (
+    by_namespaces,
+    by_reinstalling,
+    by_settings,
+    without_moves,
+)
 
 _FAULTS, _RESTARTS = 8, 3
 _DETOURS, _STRETCH = 3, 3
@@ -160,7 +160,7 @@ class _Search:
         ways: tuple[_Way, ...] = (
             self._without_moves,
             self._by_lists,
-            self._by_what_is_wanted,
+            self._by_advice,
             self._by_findings,
             self._by_shared_files,
             self._by_settings,
@@ -232,11 +232,11 @@ class _Search:
                     return found
         return None
 
-    def _by_what_is_wanted(self, state: State) -> State | None:
+    def _by_advice(self, state: State) -> State | None:
         facts = self._original.report.observation.facts
         # What a requirement asks for comes with the others of that package, by its finding.
         apart = self._bench.held | {one.wanted for one in unmet(self._original.problems)}
-        return by_what_is_wanted(state, self._trials, facts, self._within, self._listed, apart)
+        return by_advice(state, self._trials, facts, self._within, self._listed, apart)
 
     # What the findings ask for.
 
@@ -369,31 +369,12 @@ class _Search:
         """Say whether the program now asks for the release that the plan took away, and hold it."""
         if state.trial is None or state.trial.report is None or state.ending.ok:
             return False
-        after = {one.name: one.after for one in state.trial.changes if one.before}
-        wanted = [
-            normalize_name(line.name)
-            for line in asked_by(state.trial.report)
-            if (release := after.get(normalize_name(line.name)))
-            and not may_meet(release, line.specifier)
-            and may_meet(self._here[normalize_name(line.name)].version, line.specifier)
-        ]
-        self._bench.held |= {*wanted}
+        wanted = taken_away(state.trial.report, state.trial.changes, self._here)
+        self._bench.held |= wanted
         return bool(wanted)
 
     def _by_releases(self, state: State) -> State | None:
         return self._others.helpful(state, self._bench.held, self._within)
 
     def _by_settings(self, state: State) -> State | None:
-        """Return a state without one variable of the shell that the failing packages read."""
-        env = {**self._original.host.env, **set_by(state.plan)}
-        return self._without(state, without_settings(state.failure, env))
-
-    def _without(self, state: State, ways: Iterable[tuple[str, tuple[Step, ...]]]) -> State | None:
-        for what, steps in ways:
-            if not self._goes_on():
-                return None
-            plan = combined(state.plan, Plan(title="", steps=steps))
-            found = self._trials.ends(plan, f"without {what}")
-            if found is not None and self._trials.is_further(state, found, ()):
-                return found
-        return None
+        return by_settings(state, self._trials, self._original, self._goes_on)

@@ -85,7 +85,7 @@ def uninstalled(step: Step) -> tuple[str, ...]:
         if word in _WITH_VALUE and words:
             words.pop(0)
         elif not word.startswith("-"):
-            found.append(normalize_name(word))
+            found.append(normalize_name(word.partition("==")[0]))
     return tuple(found)
 
 
@@ -232,6 +232,8 @@ def _add(steps: list[Step], step: Step) -> None:
         again = (number for number, known in enumerate(steps) if _rewrites(known))
         steps.insert(next(again, len(steps)), step)
         return
+    if wanted is not None and _is_written(wanted, step, steps):
+        return
     for number, known in enumerate(steps) if wanted else ():
         here = install_of(known)
         if here is not None and wanted is not None and _alike(here, wanted, known, step):
@@ -239,6 +241,18 @@ def _add(steps: list[Step], step: Step) -> None:
             steps[number] = with_requirements(known, head, _joined(here, wanted))
             return
     steps.append(step)
+
+
+def _is_written(wanted: Install, step: Step, steps: Sequence[Step]) -> bool:
+    """Say whether steps already remove and install again what a step would write once more."""
+    gone = {name for one in steps for name in uninstalled(one)}
+    there = {text for one in steps if (here := install_of(one)) for text in here.requirements}
+    texts = wanted.requirements
+    return (
+        bool(texts)
+        and _rewrites(step)
+        and all(text in there and _name(text) in gone for text in texts)
+    )
 
 
 def _rewrites(step: Step) -> bool:

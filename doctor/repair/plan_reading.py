@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from doctor.base.requirements import (
@@ -14,7 +14,7 @@ from doctor.base.requirements import (
     read_line,
 )
 from doctor.environments.environment import Environment
-from doctor.model.plans import Plan
+from doctor.model.plans import Change, Plan
 from doctor.model.report import Report
 from doctor.observe.scene import Distribution
 from doctor.repair import commands
@@ -62,6 +62,21 @@ def asked_by(report: Report) -> Iterator[Line]:
                 for text in install.requirements if install else ():
                     with suppress(InvalidRequirement):
                         yield read_line(text)
+
+
+def taken_away(
+    report: Report, changes: Sequence[Change], here: Mapping[str, Distribution]
+) -> frozenset[str]:
+    """Return the packages of which the program asks for the release that changes took away."""
+    after = {one.name: one.after for one in changes if one.before}
+    return frozenset(
+        normalize_name(line.name)
+        for line in asked_by(report)
+        if (release := after.get(normalize_name(line.name)))
+        and normalize_name(line.name) in here
+        and not may_meet(release, line.specifier)
+        and may_meet(here[normalize_name(line.name)].version, line.specifier)
+    )
 
 
 def set_by(plan: Plan) -> dict[str, str]:

@@ -6,6 +6,8 @@ outside stays out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from doctor.model.plans import Plan
@@ -18,6 +20,7 @@ from doctor.repair.plan_reading import set_by
 from doctor.repair.reading import tops
 from doctor.repair.rebuilding import rebuildings
 from doctor.repair.requests import Original
+from doctor.repair.settings import without_settings
 from doctor.repair.shadows import shadows
 from doctor.repair.states import State, Trials
 from doctor.repair.strays import strays
@@ -93,6 +96,21 @@ def _by_new_places(state: State, trials: Trials, original: Original) -> State | 
         if found is not None and trials.is_further(state, found, ()):
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
             return found._replace(plan=plan, again=True)
+    return None
+
+
+def by_settings(
+    state: State, trials: Trials, original: Original, goes_on: Callable[[], bool]
+) -> State | None:
+    """Return the state without one variable of the shell that the failing packages read."""
+    env = {**original.host.env, **set_by(state.plan)}
+    for what, steps in without_settings(state.failure, env):
+        if not goes_on():
+            return None
+        plan = combined(state.plan, Plan(title="", steps=steps))
+        found = trials.ends(plan, f"without {what}")
+        if found is not None and trials.is_further(state, found, ()):
+            return found
     return None
 
 

@@ -107,3 +107,11 @@ def test_a_name_alone_does_not_take_a_release_away() -> None:
     first = _plan("uv pip install --python P requests==2.31.0")
     both = combined(first, _plan("uv pip install --python P requests click"))
     assert _lines(both) == ["uv pip install --python P requests==2.31.0 click"]
+
+
+def test_what_is_removed_and_installed_is_not_written_once_more() -> None:
+    first = _plan("uv pip uninstall --python P old new==2", "uv pip install --python P new==2")
+    again = _plan("uv pip install --python P --no-deps --reinstall-package new new==2")
+    assert combined(first, again).steps == first.steps
+    other = _plan("uv pip install --python P --no-deps --reinstall-package more more==1")
+    assert len(combined(first, other).steps) == 3

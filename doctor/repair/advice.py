@@ -37,16 +37,16 @@ _REMOVES = r"\bpip3? uninstall (?:-y )?(?P<name>[A-Za-z0-9][\w.-]{0,100})"
 _MOST, _LONGEST = 3, 2000
 
 
-class Wanted(NamedTuple):
+class Advice(NamedTuple):
     """A package that a failure names, and the releases of it that are asked for."""
 
     name: str
     specifier: str
 
 
-def wanted(
+def advice(
     failure: Failure, here: Mapping[str, Distribution], listed: Collection[str] = ()
-) -> tuple[Wanted, ...]:
+) -> tuple[Advice, ...]:
     """Return the packages that a failure asks for and that are absent, or in another release.
 
     `here` are the installed packages, `listed` the names in the lists of the project.
@@ -68,7 +68,7 @@ def wanted(
         at = here.get(name)
         met = at is not None and may_meet(public(at.version), specifier)
         if not met and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words):
-            found.append(Wanted(name, specifier))
+            found.append(Advice(name, specifier))
     return tuple(sorted(found, key=lambda one: words.index(one.name)))[:_MOST]
 
 
@@ -103,7 +103,7 @@ def in_its_place(failure: Failure, here: Mapping[str, Distribution]) -> tuple[st
     return (name,)
 
 
-def by_what_is_wanted(
+def by_advice(
     state: State,
     trials: Trials,
     facts: Facts,
@@ -117,7 +117,7 @@ def by_what_is_wanted(
     message says to uninstall goes where the package alone does not help.
     """
     moved = moved_names(state.plan)
-    for one in wanted(state.failure, trials.here, listed):
+    for one in advice(state.failure, trials.here, listed):
         if one.name in held or one.name in named_in(state.plan):
             continue
         release = _release(state, trials, one, limits)
@@ -141,7 +141,7 @@ def by_what_is_wanted(
     return None
 
 
-def _release(state: State, trials: Trials, one: Wanted, limits: Mapping[str, str]) -> str:
+def _release(state: State, trials: Trials, one: Advice, limits: Mapping[str, str]) -> str:
     """Return the nearest release that is asked for; empty where there is none."""
     shelf = trials.shelf(state, limits)
     if one.name not in trials.here:

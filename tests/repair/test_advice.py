@@ -8,8 +8,8 @@ import pytest
 
 from doctor.observe.installed.distributions import installed
 from doctor.observe.scene import Distribution
+from doctor.repair.advice import advice, in_its_place
 from doctor.repair.failures import Failure, failure_of
-from doctor.repair.wanted import in_its_place, wanted
 from tests.repair.test_suspects import _package
 
 _FORM = (
@@ -47,15 +47,15 @@ def _failure(error: str, here: dict[str, Distribution], top: str = "serves") -> 
 def test_only_what_a_package_of_the_traceback_asks_for_is_followed(
     error: str, found: str, here: dict[str, Distribution]
 ) -> None:
-    asked = [f"{one.name} {one.specifier}" for one in wanted(_failure(error, here), here)]
+    asked = [f"{one.name} {one.specifier}" for one in advice(_failure(error, here), here)]
     assert (asked[0].startswith(found) and len(asked) == 1) if found else not asked
 
 
 def test_a_stranger_to_the_traceback_brings_nothing_in(here: dict[str, Distribution]) -> None:
     """The list of the project may name it as well."""
     failure = _failure(_FORM, here, top="alien")
-    assert not wanted(failure, here)
-    assert [one.name for one in wanted(failure, here, {"form-parser"})] == ["form-parser"]
+    assert not advice(failure, here)
+    assert [one.name for one in advice(failure, here, {"form-parser"})] == ["form-parser"]
 
 
 def test_what_the_message_says_to_uninstall_goes_if_nobody_asks_for_it(
