@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,6 +40,7 @@ PROGRAM_SECONDS = 600.0
 _IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
 _LOG = 256 << 10
+_PATH = re.compile(r"[/\\]\S{0,1000}")
 OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
 
@@ -259,8 +261,10 @@ class Examination:
                 self._remarks.append(f"import {name} wants a GPU or a driver: {error}")
             elif before[name].ok:
                 self._wrong.append(f"import {name} fails, and did not before: {error}")
-            else:
+            elif is_same_error(before[name].error, one.error):
                 self._remarks.append(f"import {name} fails as it did before: {error}")
+            else:
+                self._remarks.append(f"import {name} fails, as it did before, but now by: {error}")
 
     def _ran(self) -> Ending | None:
         if not self._original.request.program:
@@ -339,6 +343,11 @@ class Examination:
             held=self._bench.held,
         )
         return () if found is None else (found,)
+
+
+def is_same_error(one: str, other: str) -> bool:
+    """Say whether two messages differ by the paths of two clones alone."""
+    return _PATH.sub("", one) == _PATH.sub("", other)
 
 
 def of_program(report: Report) -> Report | None:

@@ -6,7 +6,8 @@ further with it (failures.py). For each failure these are tried, in this order:
 1. the installed release again of a package that cannot be loaded as it lies there (damage.py);
 2. another name for a file of the program's folder that hides a module (shadows.py);
 3. the program without what comes into it from outside (intruders.py);
-4. what the findings about this failure ask for, and the other plans;
+4. what the message asks for (advice.py), what the findings about this failure ask for, and the
+   other plans;
 5. the program without one variable of the shell that its packages read (settings.py);
 6. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
 
@@ -55,12 +56,7 @@ from doctor.repair.requests import Original
 from doctor.repair.standing import apart, is_later, is_nearer
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
-from doctor.repair.unmoved import (
-    by_namespaces,
-    by_reinstalling,
-    by_settings,
-    without_moves,
-)
+from doctor.repair.unmoved import by_namespaces, by_reinstalling, by_settings, without_moves
 
 _FAULTS, _RESTARTS = 8, 3
 _DETOURS, _STRETCH = 3, 3
@@ -161,6 +157,7 @@ class _Search:
             self._without_moves,
             self._by_lists,
             self._by_advice,
+            self._by_values,
             self._by_findings,
             self._by_shared_files,
             self._by_settings,
@@ -272,7 +269,9 @@ class _Search:
                 return None
             if self._trials.is_further(state, found, new):
                 if not leaps(trial.changes, new):
-                    return self._shorter(state, self._less(state, found))
+                    found = self._less(state, found)
+                    found = self._others.by_lifting(state, found, self._bench.held, self._within)
+                    return self._shorter(state, found)
                 leap = leap or found
         return self._less(state, leap) if leap is not None else None
 
@@ -292,7 +291,8 @@ class _Search:
             came = self._here[one.name].installed_at
             if one.name in new | self._bench.held | moved_names(state.plan) or came <= begun:
                 continue
-            here, most = self._here[one.name].version, self._farthest(found, lifted)
+            here = self._here[one.name].version
+            most = max(apart(self._here[name].version, release_of(found, name)) for name in lifted)
             lines = shelf.lines(one.name, up=False)[:_NEAR] if self._goes_on() else ()
             for release in [line for line in lines if is_nearer(here, line, most)]:
                 other = self._trials.with_release(state, one.name, release)
@@ -300,9 +300,6 @@ class _Search:
                     self._bench.longer = found.plan
                     return other
         return found
-
-    def _farthest(self, found: State, lifted: Sequence[str]) -> tuple[int, int]:
-        return max(apart(self._here[name].version, release_of(found, name)) for name in lifted)
 
     def _leaves(self, changes: Sequence[Change]) -> bool:
         """Say whether changes leave what the lists of the project ask for, as long as it counts."""
@@ -375,6 +372,9 @@ class _Search:
 
     def _by_releases(self, state: State) -> State | None:
         return self._others.helpful(state, self._bench.held, self._within)
+
+    def _by_values(self, state: State) -> State | None:
+        return by_settings(state, self._trials, self._original, self._goes_on, by_value=True)
 
     def _by_settings(self, state: State) -> State | None:
         return by_settings(state, self._trials, self._original, self._goes_on)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from doctor.base.versions import major
 from doctor.environments.environment import Environment
-from doctor.repair.merging import moved_names
+from doctor.repair.merging import moved_names, without
+from doctor.repair.reading import tops
 from doctor.repair.releases import Shelf
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
@@ -17,6 +19,9 @@ _ORDER = tuple(
     for leap in (False, True)
 )
 """Whether the likelier direction is tried, how far along its releases, and to a major release."""
+
+_TOGETHER, _NEAREST = 1.0, 2
+"""Seconds between two packages of one installation, and the nearest lines that are tried."""
 
 
 class OtherReleases:
@@ -51,6 +56,42 @@ class OtherReleases:
                     lines = shelf.lines(one.name, up=up, leap=leap)
                     return self.nearer(state, found, one.name, lines)
         return None
+
+    def by_lifting(
+        self, state: State, found: State, held: Collection[str], limits: Mapping[str, str]
+    ) -> State:
+        """Return the state with a later release of what failed, where another one went back for it.
+
+        What failed came later than what a plan would take to an earlier major release, so it is
+        what departed: it may have a release for what is here.
+        """
+        new = moved_names(found.plan) - moved_names(state.plan)
+        back = [name for name in new if self._goes_back(name, release_of(found, name))]
+        begun = max((self._here[name].installed_at for name in back), default=0.0) + _TOGETHER
+        owners = {top: name for name, one in self._here.items() for top in tops(one)}
+        passed = [owners[one.top] for one in state.failure.frames if one.top in owners]
+        late = [name for name in reversed(passed) if name not in back]
+        if not back or not late or late[0] in held:
+            return found
+        name = late[0]
+        if self._here[name].installed_at <= begun:
+            return found
+        plan = found.plan
+        for one in back:
+            plan = without(plan, one)
+        base = State(plan, state.ending)
+        lines = self._trials.shelf(state, limits).lines(name, up=True)
+        for release in dict.fromkeys((*lines[-1:], *lines[:_NEAREST])):
+            other = self._trials.with_release(base, name, release) if self._goes_on() else None
+            if other is not None and is_as_far(other, found):
+                return self.nearer(base, other, name, lines)
+        return found
+
+    def _goes_back(self, name: str, release: str) -> bool:
+        one = self._here.get(name)
+        return (
+            one is not None and (major(release) or 0) < (major(one.version) or 0) and release != ""
+        )
 
     def _at(
         self, state: State, name: str, shelf: Shelf, share: float, *, up: bool, leap: bool

@@ -21,7 +21,8 @@ _MOST = 3
 def plans_of_fixes(report: Report, environment: Environment) -> tuple[Plan, ...]:
     """Return a few plans: the first has the first fix of each finding, the next one the second.
 
-    Only fixes that doctor may carry out count; those with a condition come last.
+    Only fixes that doctor may carry out count; those with a condition come last,
+    and so does what only hides a failure.
     """
     ways = {
         found.id: (found, usable)
@@ -46,7 +47,7 @@ def _usable(found: Finding, environment: Environment) -> tuple[Fix, ...]:
         and fix.steps
         and all(commands.task(step, environment).kind in _KINDS for step in fix.steps)
     ]
-    return tuple(sorted(fixes, key=lambda fix: bool(fix.use_if)))
+    return tuple(sorted(fixes, key=lambda fix: (bool(fix.use_if), not fix.lasting)))
 
 
 def _plan(chosen: Sequence[tuple[Finding, Fix]], stay: tuple[str, ...]) -> Plan:

@@ -44,9 +44,12 @@ _MOST, _SHORT = 6, 5
 
 
 def without_settings(
-    failure: Failure, env: Mapping[str, str]
+    failure: Failure, env: Mapping[str, str], *, by_value: bool = False
 ) -> Iterator[tuple[str, tuple[Step, ...]]]:
-    """Yield ways to start without one variable that is set: its name, and the steps."""
+    """Yield ways to start without one variable that is set: its name, and the steps.
+
+    `by_value`: only those whose value the message has, such as the path of a compiler that is gone.
+    """
     tops = dict.fromkeys(frame.top for frame in reversed(failure.every) if frame.top)
     begins = {one for top in tops for one in _FURTHER.get(top, (f"{top.upper()}_",))}
     if any(top in _FURTHER for top in tops):
@@ -54,7 +57,7 @@ def without_settings(
     named = [name for name in _NAME.findall(failure.chain) if _READ.match(name)]
     own = sorted(name for name in env if name.startswith(tuple(begins)))
     told = [name for name in sorted(env) if _says(failure, name, env[name])]
-    kept = [one for one in (*named, *own) if not _KEPT.search(one)]
+    kept = [one for one in (*named, *own) if not _KEPT.search(one) and not by_value]
     for name in [one for one in dict.fromkeys((*kept, *told)) if env.get(one)][:_MOST]:
         title = f"Where the shell, the job or the image sets {name}, leave it out"
         yield name, (Step(title=title, command=Command(argv=("unset", name))),)

@@ -100,11 +100,16 @@ def _by_new_places(state: State, trials: Trials, original: Original) -> State | 
 
 
 def by_settings(
-    state: State, trials: Trials, original: Original, goes_on: Callable[[], bool]
+    state: State,
+    trials: Trials,
+    original: Original,
+    goes_on: Callable[[], bool],
+    *,
+    by_value: bool = False,
 ) -> State | None:
     """Return the state without one variable of the shell that the failing packages read."""
     env = {**original.host.env, **set_by(state.plan)}
-    for what, steps in without_settings(state.failure, env):
+    for what, steps in without_settings(state.failure, env, by_value=by_value):
         if not goes_on():
             return None
         plan = combined(state.plan, Plan(title="", steps=steps))

@@ -108,3 +108,13 @@ def test_one_variable_that_the_failing_packages_read_goes_at_a_time() -> None:
         assert [name for name, _ in without_settings(failure_of(text), values)] == found
     ((name, (step,)),) = without_settings(abort, env)
     assert (name, variables(step)) == ("XLA_FLAGS", {"XLA_FLAGS": None})
+
+
+def test_a_value_that_the_message_has_comes_before_other_settings() -> None:
+    """The compiler that CXX names is gone: no switch has to hide that."""
+    text = "InvalidCxxCompiler: No working C++ compiler found: (None, '/gone/bin/g++'), TORCH_LOGS"
+    env = {"CXX": "/gone/bin/g++", "CC": "/gone/bin/gcc", "TORCH_LOGS": "all"}
+    names = [name for name, _ in without_settings(failure_of(text), env)]
+    assert names == ["TORCH_LOGS", "CXX"]
+    found = without_settings(failure_of(text), env, by_value=True)
+    assert [name for name, _ in found] == ["CXX"]

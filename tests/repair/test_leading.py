@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,20 @@ def test_a_release_with_another_failure_is_gone_on_from(tmp_path: Path) -> None:
     made.install("core==2.0", "gamma==1.0", "alpha==1.0")
     plan = _plan(made, "import alpha\n")
     assert _moves(plan) == [("alpha", "1.5"), ("gamma", "2.0")]
+
+
+def test_what_departed_is_lifted_before_its_neighbour_goes_back(tmp_path: Path) -> None:
+    """`late` came last, and has a release for numpy 2; the message speaks of numpy alone."""
+    made = house(tmp_path, {"other==1.0": ()}, "other==1.0")
+    make_wheel(made.wheels, "numpy", "1.0", code="float_ = float\n")
+    gone = "`np.float_` was removed in the NumPy 2.0 release. Use `np.float64` instead."
+    code = f"def __getattr__(name):\n    raise AttributeError({gone!r})\n"
+    make_wheel(made.wheels, "numpy", "2.0", code=code)
+    fails = "import numpy as np\nnp.float_\n"
+    make_wheel(made.wheels, "late", "1.0", requires=["numpy"], code=fails)
+    make_wheel(made.wheels, "late", "1.5", requires=["numpy"])
+    made.install("--no-deps", "numpy==2.0")
+    time.sleep(1.2)
+    made.install("--no-deps", "late==1.0")
+    plan = _plan(made, "import late\n")
+    assert _moves(plan) == [("late", "1.5")]

@@ -10,7 +10,7 @@ from doctor.model.facts import present
 from doctor.model.plans import Plan
 from doctor.observe.installed.distributions import installed
 from doctor.repair.ending import Ending
-from doctor.repair.examination import Trial
+from doctor.repair.examination import Trial, is_same_error
 from doctor.repair.failures import failure_of
 from doctor.repair.merging import sources, titled
 from doctor.repair.prove import goes_back
@@ -75,3 +75,9 @@ def test_what_stops_earlier_is_no_better_plan() -> None:
     assert goes_back(late, early)
     assert not goes_back(early, late)
     assert not goes_back(late, late)
+
+
+def test_an_import_that_fails_by_another_error_does_not_fail_as_before() -> None:
+    clones = ("cannot import name 'a' from 'b' (/tmp/one/b.py)", "(/tmp/other/b.py)")
+    assert is_same_error(clones[0], f"cannot import name 'a' from 'b' {clones[1]}")
+    assert not is_same_error("email-validator is not installed", "Fields of that type")
