@@ -270,8 +270,8 @@ class _Search:
             if self._trials.is_further(state, found, new):
                 if not leaps(trial.changes, new):
                     found = self._less(state, found)
-                    found = self._others.by_lifting(state, found, self._bench.held, self._within)
-                    return self._shorter(state, found)
+                    other = self._others.by_lifting(state, found, self._bench.held, self._within)
+                    return other if other is not found else self._shorter(state, found)
                 leap = leap or found
         return self._less(state, leap) if leap is not None else None
 
