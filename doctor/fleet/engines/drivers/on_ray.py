@@ -21,6 +21,8 @@ from typing import Any
 
 _MARK = b"doctor-packet-1 "
 _LAST_SECONDS = 15.0
+_CLEAN_SECONDS = 30.0
+"""A busy node takes long to start the worker that removes what another one left."""
 _RUN = "DOCTOR_FLEET_RUN"
 """By this variable the processes of a run are known, also those whose worker is gone."""
 _LONGEST_LINE = 4096
@@ -126,7 +128,7 @@ def _clean(orders: "dict[str, Any]", nodes: "list[dict[str, Any]]") -> None:
     # Again, where it was given to the very worker that is being killed.
     cleaning = [_pinned(task, node, retries=2).remote(orders, node["name"]) for node in nodes]
     if cleaning:
-        ray.wait(cleaning, num_returns=len(cleaning), timeout=_LAST_SECONDS)
+        ray.wait(cleaning, num_returns=len(cleaning), timeout=_CLEAN_SECONDS)
 
 
 def _pass_on(name: str, reference: Any) -> bool:
