@@ -37,15 +37,23 @@ class _Program(NamedTuple):
 
 def less_memory(case: Case, event: Event) -> tuple[Recipe, ...]:
     """Return what makes the program that failed take less memory, the most telling first."""
-    lines = [line[:_LONGEST] for line in case.log.lines[:_SEARCHED]]
+    lines = _lines(case)
     near = case.log.lines[max(event.first, 0) : event.at] if event.first >= 0 else lines
     first: tuple[Recipe, ...] = ()
     if any(_DATA_PARALLEL.search(line) for line in near):
         first = (_DISTRIBUTED,)
     if _grew(lines):
         first = (*first, _WATCH)
-    found = next((one for one in _PROGRAMS if any(one.signs.search(line) for line in lines)), None)
+    found = _program(lines)
     return (*first, *(found.recipes(case) if found else (LESS_AT_ONCE,)))
+
+
+def _lines(case: Case) -> list[str]:
+    return [line[:_LONGEST] for line in case.log.lines[:_SEARCHED]]
+
+
+def _first(pattern: re.Pattern[str], case: Case) -> re.Match[str] | None:
+    return next(filter(None, map(pattern.search, _lines(case))), None)
 
 
 def _program(lines: list[str]) -> _Program | None:
@@ -54,12 +62,12 @@ def _program(lines: list[str]) -> _Program | None:
 
 def is_known(case: Case) -> bool:
     """Say whether a log shows which program ran out of memory."""
-    return _program([line[:_LONGEST] for line in case.log.lines[:_SEARCHED]]) is not None
+    return _program(_lines(case)) is not None
 
 
 def has_grown(case: Case) -> bool:
     """Say whether so many steps fitted before that memory must have grown."""
-    return _grew([line[:_LONGEST] for line in case.log.lines[:_SEARCHED]])
+    return _grew(_lines(case))
 
 
 def _grew(lines: list[str]) -> bool:
@@ -74,11 +82,10 @@ def _grew(lines: list[str]) -> bool:
 
 def weights_fill(case: Case, capacity: int) -> str:
     """Return what the model takes alone, in GiB, where that is nearly the whole GPU."""
-    for line in case.log.lines[:_SEARCHED]:
-        if (found := _LOADED.search(line[:_LONGEST])) and capacity:
-            size = float(found["size"])
-            return found["size"] if size * (1 << 30) > 0.85 * capacity else ""
-    return ""
+    found = _first(_LOADED, case)
+    if found is None or not capacity:
+        return ""
+    return found["size"] if float(found["size"]) * (1 << 30) > 0.85 * capacity else ""
 
 
 LESS_AT_ONCE = code(
@@ -127,14 +134,7 @@ _FEWER_TEXTS = code(
 
 
 def _vllm(case: Case) -> tuple[Recipe, ...]:
-    loaded = next(
-        (
-            found
-            for line in case.log.lines[:_SEARCHED]
-            if (found := _LOADED.search(line[:_LONGEST]))
-        ),
-        None,
-    )
+    loaded = _first(_LOADED, case)
     compiling = any("_inductor" in line for line in case.log.lines[:_SEARCHED])
     if loaded and (compiling or float(loaded["size"]) > 8):
         return (_QUANTIZED, _OFFLOAD, _FEWER_TEXTS)
@@ -189,14 +189,7 @@ def _splats(case: Case) -> tuple[Recipe, ...]:
 
 
 def _trainer(case: Case) -> tuple[Recipe, ...]:
-    long = next(
-        (
-            found
-            for line in case.log.lines[:_SEARCHED]
-            if (found := _TOO_LONG.search(line[:_LONGEST]))
-        ),
-        None,
-    )
+    long = _first(_TOO_LONG, case)
     cut = f" Texts have {long[1]} tokens here: cut them at {long[2]}." if long else ""
     return (
         code(
