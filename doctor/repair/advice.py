@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from typing import NamedTuple
 
 from doctor.analyzers.advice_texts import wanted_release
 from doctor.base.patterns import compile_pattern
-from doctor.base.requirements import InvalidRequirement, may_meet, normalize_name, read_line
+from doctor.base.requirements import may_meet, normalize_name
 from doctor.base.versions import public
 from doctor.fixes import installer
-from doctor.host import UnreadableFile
 from doctor.model.facts import Facts
 from doctor.model.fixes import Step
-from doctor.observe.installed.distributions import every_requirement
 from doctor.observe.scene import Distribution
 from doctor.repair.failures import Failure
 from doctor.repair.merging import combined, instead, moved_names, named_in
-from doctor.repair.reading import tops
+from doctor.repair.reading import every_line, tops
 from doctor.repair.standing import both
 from doctor.repair.states import State, Trials
 
@@ -78,12 +75,9 @@ def _of_metadata(failure: Failure, here: Mapping[str, Distribution]) -> Iterator
     for one in here.values() if names else ():
         if not names & tops(one):
             continue
-        with suppress(UnreadableFile):
-            for text in every_requirement(one):
-                with suppress(InvalidRequirement):
-                    line = read_line(text)
-                    if not line.address:
-                        yield normalize_name(line.name), line.specifier
+        for line in every_line(one):
+            if not line.address:
+                yield normalize_name(line.name), line.specifier
 
 
 def in_its_place(failure: Failure, here: Mapping[str, Distribution]) -> tuple[str, ...]:
@@ -93,13 +87,9 @@ def in_its_place(failure: Failure, here: Mapping[str, Distribution]) -> tuple[st
     name = normalize_name(found.groups["name"] or "") if found is not None else ""
     if name not in here:
         return ()
-    for one in here.values():
-        with suppress(UnreadableFile):
-            for text in every_requirement(one):
-                with suppress(InvalidRequirement):
-                    line = read_line(text)
-                    if normalize_name(line.name) == name and "extra" not in line.marker:
-                        return ()
+    lines = (line for one in here.values() for line in every_line(one))
+    if any(normalize_name(line.name) == name and "extra" not in line.marker for line in lines):
+        return ()
     return (name,)
 
 

@@ -15,7 +15,7 @@ from pathlib import PurePath
 import msgspec
 
 from doctor.base.patterns import compile_pattern
-from doctor.base.requirements import InvalidRequirement, normalize_name, read_line
+from doctor.base.requirements import InvalidRequirement, Line, normalize_name, read_line
 from doctor.base.versions import public
 from doctor.catalog import loading
 from doctor.environments.environment import Environment
@@ -24,7 +24,7 @@ from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, absent, present, value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
-from doctor.observe.installed.distributions import installed, record_of
+from doctor.observe.installed.distributions import every_requirement, installed, record_of
 from doctor.observe.scene import Distribution
 from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import read_log
@@ -275,3 +275,11 @@ def _matters(path: str, size: str) -> bool:
     spared = any(part.lower() in _SPARED or part.endswith(".dist-info") for part in parts[:-1])
     empty = parts[-1:] == ("__init__.py",) and size in ("", "0")
     return not (spared or empty or path.endswith(_HARMLESS))
+
+
+def every_line(one: Distribution) -> Iterator[Line]:
+    """Yield what a package asks for, under any extra; what cannot be read is passed over."""
+    with suppress(UnreadableFile):
+        for text in every_requirement(one):
+            with suppress(InvalidRequirement):
+                yield read_line(text)

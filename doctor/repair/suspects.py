@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from doctor.base.requirements import InvalidRequirement, normalize_name, read_line
+from doctor.base.requirements import normalize_name
 from doctor.environments.environment import Environment, interpreter_of
 from doctor.host import UnreadableFile, read_regular
-from doctor.observe.installed.distributions import every_requirement, requirements
+from doctor.observe.installed.distributions import requirements
 from doctor.observe.scene import Distribution
 from doctor.repair.failures import Failure
-from doctor.repair.reading import tops
+from doctor.repair.reading import every_line, tops
 
 _MOST, _FILES, _BYTES, _CLASSES, _DEEPEST = 6, 600, 1 << 18, 4, 200
 _QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
@@ -114,12 +113,9 @@ def _beneath(
     """Return what packages stand on: all that they ask for, by others as well, and their extras."""
     found = dict[str, None]()
     for name in names:
-        with suppress(UnreadableFile):
-            for text in every_requirement(here[name]) if name in here else ():
-                with suppress(InvalidRequirement):
-                    other = normalize_name(read_line(text).name)
-                    if other in here:
-                        found[other] = None
+        for line in every_line(here[name]) if name in here else ():
+            if (other := normalize_name(line.name)) in here:
+                found[other] = None
     waiting, known = [*names, *found], {*names, *found}
     while waiting and len(known) < _DEEPEST:
         more = _asked_by([waiting.pop(0)], here, environment)
