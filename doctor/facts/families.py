@@ -153,3 +153,16 @@ def packages_with_extensions(facts: Facts) -> tuple[str, ...]:
     """Return the packages of whose compiled files something is known."""
     parts = filter(None, map(extension_fact, facts))
     return tuple(dict.fromkeys(part.package for part in parts))
+
+
+def named_packages(facts: Facts) -> dict[str, str]:
+    """Return the packages that have a fact `package.*.version`, and their releases.
+
+    A text names some of those that are installed.
+    """
+    found = ((name, value_of(facts, name)) for name in facts if name.startswith("package."))
+    return {
+        name.removeprefix("package.").removesuffix(".version"): str(value)
+        for name, value in found
+        if name.endswith(".version") and value
+    }

@@ -1,21 +1,16 @@
-"""Deduce what a pasted environment implies: the build of torch, WSL 1, requirements not met."""
+"""Deduce what a pasted environment implies: the build of torch, WSL 1, a Python under Rosetta."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from packaging.markers import InvalidMarker, Marker
-from packaging.version import Version
+from doctor.base.versions import minor
+from doctor.logs.listed_requirements import SOURCE as _SOURCE
+from doctor.logs.listed_requirements import compared_requirements
+from doctor.model.facts import Fact, State, absent, present, value_of
 
-from doctor.base.requirements import InvalidRequirement, meets
-from doctor.base.versions import minor, parse, public
-from doctor.model.facts import Fact, State, absent, present
-from doctor.timelines.requirements import RecordedRequirement, asked_by
-
-_SOURCE = "the pasted text"
 _LONGEST = 400
 _OF_CUDA = re.compile(r"package\.nvidia-(cuda-runtime|cublas)-cu\d{2}\.version")
 _KERNEL = re.compile(r"\bLinux-(\d[\w.]{2,20}-\d{1,6}-Microsoft)-", re.IGNORECASE)
@@ -49,13 +44,6 @@ _NEWEST_CUDA = {
 }
 """The newest CUDA of each torch's wheels: https://pytorch.org/get-started/previous-versions."""
 _NO_RUNTIME = re.compile(r"^\W{0,4}No CUDA runtime is found, using CUDA_HOME")
-_PACKAGE = re.compile(r"package\.([\w.-]{1,100})\.version")
-_STACK = frozenset(
-    {"torch", "torchvision", "torchaudio", "triton", "numpy", "protobuf", "keras", "jax", "jaxlib"}
-    | {"tokenizers", "huggingface-hub", "transformers", "xformers", "pydantic", "pydantic-core"}
-    | {"ml-dtypes", "accelerate", "peft", "datasets", "flash-attn", "scipy", "numba", "llvmlite"}
-)
-"""Packages whose release decides whether another one imports."""
 _APPLE = re.compile(r"\bApple M\d\b")
 _INTEL = re.compile(r"\bmacOS-[\d.]{2,8}-x86_64|\bosx-64\b|\bPython \d.{0,40}\bx86_64\b")
 _CARD = re.compile(r"\b(?:RX (90[67])\d|RX (\d\d)\d\d|(MI\d)\d\d?[05][XA]?)\b")
@@ -98,16 +86,11 @@ def implied(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
         **_rosetta(text),
     }
     found = {name: fact for name, fact in found.items() if not _is_known(name, facts)}
-    return found | _requirements({**facts, **found})
+    return found | compared_requirements({**facts, **found})
 
 
 def _is_known(name: str, facts: Mapping[str, Fact]) -> bool:
     return name in facts and facts[name].state is not State.UNKNOWN
-
-
-def _value(name: str, facts: Mapping[str, Fact]) -> Any:
-    fact = facts.get(name)
-    return fact.value if fact is not None and fact.state is State.PRESENT else None
 
 
 def _console(text: Sequence[str]) -> dict[str, Fact]:
@@ -134,119 +117,18 @@ def _wheel(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
     A list of pip shows the suffix of every wheel from an index of PyTorch.
     """
     listed = any(map(_PIP_LIST.search, text)) or sum("==" in line for line in text) > 1
-    torch = str(_value("torch.version", facts) or "")
-    if not torch or not listed or _value("python.conda", facts):
+    torch = str(value_of(facts, "torch.version") or "")
+    if not torch or not listed or value_of(facts, "python.conda"):
         return {}
     found = {"package.torch.installer": present("pip", _SOURCE)}
     plain = any(map(_TORCH_ROW.match, text)) and "+" not in torch
-    if plain and _value("host.os", facts) == "windows" and not _value("torch.cuda_version", facts):
+    if (
+        plain
+        and value_of(facts, "host.os") == "windows"
+        and not value_of(facts, "torch.cuda_version")
+    ):
         found["torch.build"] = present("cpu", _SOURCE)
     return found
-
-
-def _requirements(facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Compare what packages of the list ask of each other, as their published METADATA say."""
-    here = {
-        found[1]: public(str(_value(name, facts)))
-        for name in facts
-        if (found := _PACKAGE.fullmatch(name)) and _value(name, facts)
-    }
-    torch = str(_value("torch.version", facts) or "")
-    if torch:
-        here["torch"] = public(torch)
-    markers = {
-        "python_version": str(_value("python.minor", facts) or ""),
-        "sys_platform": {"windows": "win32", "macos": "darwin"}.get(
-            str(_value("host.os", facts)), "linux"
-        ),
-        "platform_system": {"windows": "Windows", "macos": "Darwin"}.get(
-            str(_value("host.os", facts)), "Linux"
-        ),
-    }
-    compared: dict[str, Fact] = {}
-    for package, release in here.items():
-        for one in asked_by(package, release):
-            if one.name in here and one.name in _STACK and _counts(one, markers):
-                if one.name in _OF_TORCH and _of_another_cuda(one, torch, package, facts):
-                    continue
-                compared |= _compared(package, one, here[one.name])
-    return {name: fact for name, fact in compared.items() if name not in facts}
-
-
-_OF_TORCH = frozenset({"torch", "torchvision", "torchaudio", "triton"})
-_OWN_BUILD = re.compile(
-    r"\d(?:a|b|rc)\d|\.dev\d|\+(?:git|nv|local|computecanada)|\+[0-9a-f]{7,40}$"
-)
-_CUDA_13_ON_PYPI = Version("2.11")
-"""The first torch whose wheels on PyPI are for CUDA 13; those before are for 12 and older."""
-_TAG = re.compile(r"\+cu(\d{1,2})\d(?!\d)")
-
-
-def _of_another_cuda(
-    one: RecordedRequirement, torch: str, package: str, facts: Mapping[str, Fact]
-) -> bool:
-    """Say whether the torch here was chosen against the METADATA on PyPI by who built the image.
-
-    A server's wheel on PyPI asks for the torch that PyPI has for one CUDA. Images for another CUDA
-    and images of a vendor have a torch of their own, and wheels of the server that were built for
-    it without other requirements: https://docs.sglang.io/get_started/install.html
-    """
-    if package not in _SERVERS:
-        return False
-    if _OWN_BUILD.search(torch):
-        return True
-    local = str(_value(f"package.{package}.version", facts) or "").partition("+")[2]
-    if local.startswith(("cu", "rocm", "nv", "git", "xpu", "cpu")):
-        return True
-    asked = re.fullmatch(r"==(\d[\w.]{2,20})", one.specifier) if one.name == "torch" else None
-    cuda = str(_value("torch.cuda_version", facts) or "")
-    tag = _TAG.search(torch)
-    major = tag[1] if tag else cuda.partition(".")[0]
-    if not major.isdigit():
-        return False
-    wanted = asked[1] if asked else _torch_asked_by(package, facts)
-    version = parse(wanted) if wanted else None
-    return version is not None and int(major) >= _CUDA_13 and version < _CUDA_13_ON_PYPI
-
-
-_CUDA_13 = 13
-_SERVERS = frozenset({"sglang", "vllm", "lmdeploy", "tensorrt-llm", "unsloth", "ktransformers"})
-"""What makers of images build for another CUDA than that of PyPI's wheels."""
-
-
-def _torch_asked_by(package: str, facts: Mapping[str, Fact]) -> str:
-    """Return the exact torch that a package of the list asks for."""
-    release = public(str(_value(f"package.{package}.version", facts) or ""))
-    exact = [
-        one.specifier.removeprefix("==")
-        for one in asked_by(package, release)
-        if one.name == "torch" and one.specifier.startswith("==")
-    ]
-    return exact[0] if len(exact) == 1 else ""
-
-
-def _counts(one: RecordedRequirement, markers: Mapping[str, str]) -> bool:
-    if not one.marker:
-        return True
-    if "python" in one.marker and not markers["python_version"]:
-        return False
-    try:
-        return Marker(one.marker).evaluate(dict(markers))
-    except InvalidMarker:
-        return False
-
-
-def _compared(package: str, one: RecordedRequirement, release: str) -> dict[str, Fact]:
-    name = f"requires.{package}.{one.name}"
-    try:
-        met = meets(release, one.specifier)
-    except InvalidRequirement:
-        return {}
-    return {
-        f"{name}.met": present(met, _SOURCE),
-        f"{name}.specifier": present(one.specifier, _SOURCE),
-        f"{name}.installed": present(release, _SOURCE),
-    }
 
 
 def _cuda_of_packages(facts: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -255,13 +137,13 @@ def _cuda_of_packages(facts: Mapping[str, Fact]) -> dict[str, Fact]:
     Its wheels for Linux without a suffix are builds for CUDA, and require NVIDIA's packages since
     torch 1.13. The builds for the processor and for ROCm name themselves behind a plus.
     """
-    torch = _value("torch.version", facts)
+    torch = value_of(facts, "torch.version")
     if torch is None or "+" in str(torch):
         return {}
     releases = {
-        found[1]: str(_value(name, facts))
+        found[1]: str(value_of(facts, name))
         for name in facts
-        if (found := _OF_CUDA.fullmatch(name)) and _value(name, facts)
+        if (found := _OF_CUDA.fullmatch(name)) and value_of(facts, name)
     }
     if not releases:
         return {}
@@ -276,10 +158,10 @@ def _cuda_of_row(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fa
 
     An older one may be the toolkit's, and a newer one the driver's.
     """
-    torch = str(_value("torch.version", facts) or "")
-    names = _value("nvidia.gpu_names", facts) or _value("nvidia.gpu_present", facts)
+    torch = str(value_of(facts, "torch.version") or "")
+    names = value_of(facts, "nvidia.gpu_names") or value_of(facts, "nvidia.gpu_present")
     rows = {found[1] for line in text if (found := _CUDA_ROW.match(line))}
-    if "+" in torch or not names or len(rows) != 1 or _value("torch.cuda_version", facts):
+    if "+" in torch or not names or len(rows) != 1 or value_of(facts, "torch.cuda_version"):
         return {}
     cuda = rows.pop()
     if _NEWEST_CUDA.get(minor(torch) or "") != cuda:
@@ -319,7 +201,7 @@ def _availability(text: Sequence[str]) -> dict[str, Fact]:
 
 def _jax(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """Read that JAX lists the processor alone."""
-    if _value("package.jaxlib.version", facts) is None or not any(map(_JAX.search, text)):
+    if value_of(facts, "package.jaxlib.version") is None or not any(map(_JAX.search, text)):
         return {}
     return {"jax.devices": present(["cpu:0"], _SOURCE)}
 
@@ -341,7 +223,7 @@ def _amd(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
 
     The graphics of a processor is no reason for a build for ROCm.
     """
-    if _value("amd.gpu_present", facts) is not True or _value("nvidia.gpu_present", facts):
+    if value_of(facts, "amd.gpu_present") is not True or value_of(facts, "nvidia.gpu_present"):
         return {}
     cards = (next(filter(None, one)) for line in text for one in _CARD.findall(line))
     chips = dict.fromkeys(

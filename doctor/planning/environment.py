@@ -7,7 +7,7 @@ from functools import cached_property
 
 from doctor.base.versions import parse, public
 from doctor.facts.devices import texts
-from doctor.facts.families import requirement_of, requirements
+from doctor.facts.families import named_packages, requirement_of, requirements
 from doctor.fixes.effect import name_of, packages
 from doctor.fixes.wishes import wishes_for
 from doctor.judge.match import diagnose
@@ -59,7 +59,8 @@ class Environment:
     def here(self) -> Mapping[str, str]:
         """Return every installed package and its version."""
         listed = packages(self.facts)
-        here = {str(name): str(version) for name, version in (listed or _named(self.facts)).items()}
+        every = listed or named_packages(self.facts)
+        here = {str(name): str(version) for name, version in every.items()}
         torch = value_of(self.facts, "torch.release")
         # A folder without metadata is no torch that an installer would let be.
         return here | ({"torch": str(torch)} if torch and (not listed or "torch" in here) else {})
@@ -223,16 +224,6 @@ class Environment:
                 one.wanted for one in requirements(self.facts, "specifier") if one.package in new
             } - known
         return frozenset(known)
-
-
-def _named(facts: Facts) -> dict[str, str]:
-    """Return the packages of a text, which names some of those that are installed."""
-    found = ((name, value_of(facts, name)) for name in facts if name.startswith("package."))
-    return {
-        name.removeprefix("package.").removesuffix(".version"): str(value)
-        for name, value in found
-        if name.endswith(".version") and value
-    }
 
 
 def _speaks_of(words: str, package: str) -> bool:
