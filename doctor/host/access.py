@@ -38,6 +38,10 @@ class Host:
         self.env: Mapping[str, str] = dict(os.environ if env is None else env)
         self._cwd = cwd
 
+    def with_env(self, env: Mapping[str, str]) -> Host:
+        """Return this host with other variables."""
+        return Host(root=self.root, env=env, cwd=self._cwd, platform=self.platform)
+
     @property
     def cwd(self) -> Path:
         """The folder that a command line is typed in; raises RefusedError where it is gone."""

@@ -16,7 +16,7 @@ from doctor.facts.derive.devices import of_gpus, target_arch
 from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
 from doctor.model.checks import Check, Kind
-from doctor.model.facts import Fact, Facts, State, absent, present, value_of
+from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, refused
 from doctor.model.roles import Role
@@ -36,12 +36,14 @@ from doctor.observe.runner import (
     skipped,
     units,
 )
+from doctor.observe.surroundings import FACT, culprit
 
 _MEMORY_SHARE = 0.85
 """Of the memory that is free.
 
 Above it a check is stopped, before the kernel chooses whom to stop.
 """
+_LONGEST = 200
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +190,7 @@ class _Run:
             self._store.remember(unit, batch)
             self._outcomes += batch.outcomes
             self.seen |= _reported(unit.check, batch.facts)
+            self._look_for_culprit(line, unit, batch)
             if _proves_torch(unit.check):
                 try:
                     self._proved(line, unit, batch)
@@ -205,6 +208,17 @@ class _Run:
                 self._reported.add(check.id)
                 ended = tuple(outcome for outcome in self.in_order() if outcome.id == check.id)
                 self._watcher.check(ended, len(self._reported), len(self._checks))
+
+    def _look_for_culprit(self, line: Line, unit: Unit, batch: Batch) -> None:
+        """Find the variable that stops a check, once: the same one stops the others."""
+        if FACT in self.seen:
+            return
+        try:
+            found = culprit(unit, batch, line.again)
+        except Exception as error:  # noqa: BLE001 - the border of runs that nobody asked for
+            self.seen[FACT] = unknown(f"{type(error).__name__}: {error}"[:_LONGEST], unit.check.id)
+            return
+        self.seen |= {name: present(value, unit.check.id) for name, value in found.items()}
 
     def _proves(self) -> bool:
         return any(_proves_torch(unit.check) for unit in self._open)

@@ -5,6 +5,7 @@ What one GPU does costs no other anything, and a hang costs its bound once.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -83,9 +84,12 @@ class Machine:
             read_check(script(folder, _LEANING, name="leaning", more=needs + 'devices = "each"\n')),
         ]
 
-    def check(self, timeout: float = 10) -> Mapping[tuple[str, str | None], Outcome]:
-        """Run both; return their outcomes by name and device."""
-        plan = Plan(command=(sys.executable,), target="interpreter", host=Host(), timeout=timeout)
+    def check(
+        self, timeout: float = 10, env: Mapping[str, str] | None = None
+    ) -> Mapping[tuple[str, str | None], Outcome]:
+        """Run both with these variables; return their outcomes by name and device."""
+        host = Host(env={"PATH": os.environ["PATH"], **(env or {})})
+        plan = Plan(command=(sys.executable,), target="interpreter", host=host, timeout=timeout)
         facts: dict[str, Fact] = {"torch.version": present("2.13.0", "test")}
         self.seen = check_all(
             self.checks,

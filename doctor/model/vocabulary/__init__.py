@@ -70,6 +70,10 @@ FACTS: dict[str, str] = {
     "host.limit_stack": "bytes of a process's stack (ulimit -s), or unlimited",
     "host.clock_synchronized": "whether NTP keeps the clock, as the kernel says",
     "host.network_mtu": "MTU of each network interface with hardware behind it, by its name",
+    "checks.culprit": "name of the variable without which a check passes that fails with it",
+    "checks.culprit_value": "value of that variable, cut and without secrets",
+    "checks.culprit_check": "what fails with that variable: torch-runtime on cuda:0",
+    "checks.culprit_rest": "that list of folders or files without the harmful one",
     "env.*": "an environment variable that steers the stack",
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",

@@ -62,6 +62,11 @@ class Line:
             else:
                 self._recalled.append((unit, batch))
 
+    def again(self, unit: Unit) -> Batch:
+        """Run a unit once more at once, in a process of its own."""
+        alone = msgspec.structs.replace(unit, alone=True)
+        return start(alone, self._scratch, self._tick)
+
     def __iter__(self) -> Iterator[tuple[Unit, Batch]]:
         """Yield each unit with what it gave, in the order of their ends."""
         with ThreadPoolExecutor(self._width) as pool:

@@ -62,6 +62,8 @@ def start(unit: Unit, scratch: Scratch, tick: Callable[[float], None]) -> Batch:
     A check about the machine starts tools, not kernels: it has little from a torch that is imported
     already.
     """
+    if unit.alone:
+        return _tried(unit, scratch, tick, _bound(unit), forked=False) or Batch(outcomes=())
     fork_server, header = scratch.fork_server, unit.check.header
     about_device = header.devices is Reach.EACH or header.fork_server
     if (
@@ -182,6 +184,7 @@ def _alone(
     # nothing.
     if (
         unit.check.header.fork_server
+        and not unit.alone
         and scratch.fork_server is None
         and scratch.forks
         and scratch.supervisor.starts

@@ -44,7 +44,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """One start of one check; it has its lanes to itself.
 
     `asked` is what the script is told to try, where that is not the device of the unit; `grace` are
-    seconds on top of its bound.
+    seconds on top of its bound. `alone` keeps it out of the fork server, whose variables are those
+    of its start.
     """
 
     check: Check
@@ -53,6 +54,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     asked: str | None = None
     lanes: frozenset[str]
     grace: float = 0.0
+    alone: bool = False
 
     @property
     def name(self) -> str:
