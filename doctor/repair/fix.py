@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +17,7 @@ from doctor.model.plans import Plan, Proof, ProofVerdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.model.watching import of_progress
+from doctor.observe.runner.start import CACHES
 from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import unmet_bounds, unmet_words
 from doctor.repair.ending import Ending
@@ -72,7 +73,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     original, others = _read(original, text)
     report, plan = original.report, plan_of(original.report)
     if ended is not None and ended.ok and not _errors(report):
-        plan = _calm(report, ended)
+        plan = _calm(report, ended, original.host.env)
         remarks = (*_let_be(others, plan), *_missed(original, plan))
         return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
@@ -160,12 +161,12 @@ def _errors(report: Report) -> bool:
     return any(found.severity is Severity.ERROR for found in actionable(report))
 
 
-def _calm(report: Report, ended: Ending) -> Plan:
+def _calm(report: Report, ended: Ending, env: Mapping[str, str]) -> Plan:
     """Return the plan where the program runs and nothing is an error: what runs is not moved."""
     left = _ids(report)
     plan = _beside(Plan(title="Nothing to do"), ended)
     notes = (f"not errors, so they are let be: {', '.join(left)}",) if left else ()
-    return msgspec.structs.replace(plan, notes=notes)
+    return msgspec.structs.replace(plan, notes=(*notes, *_other_caches(env)))
 
 
 def _without_canaries(request: FixRequest) -> FixRequest:
@@ -274,6 +275,13 @@ def _beside(plan: Plan, ended: Ending) -> Plan:
             plan, title="Your program fails, and doctor does not see why"
         )
     return _unproved(plan, ProofVerdict.NOT_PROVED, why)
+
+
+def _other_caches(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence about folders that the shell names and that a copy does not use."""
+    named = [f"{name}={env[name]}" for name in CACHES if env.get(name)]
+    words = f"The copy kept its caches elsewhere. If it fails here, look at {', '.join(named)}."
+    return (words,) if named else ()
 
 
 def _unproved(plan: Plan, verdict: ProofVerdict, why: str) -> Plan:

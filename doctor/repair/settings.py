@@ -24,7 +24,7 @@ _FURTHER = {
     "jaxlib": ("JAX_", "XLA_"),
     "tensorflow": ("TF_", "XLA_"),
     "keras": ("KERAS_", "TF_"),
-    "torch": ("PYTORCH_", "TORCH_"),
+    "torch": ("PYTORCH_", "TORCH_", "TRITON_"),
     "transformers": ("TRANSFORMERS_", "HF_"),
     "huggingface_hub": ("HF_",),
 }
@@ -34,6 +34,21 @@ _FURTHER = {
 - https://docs.pytorch.org/docs/stable/torch_environment_variables.html
 - https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables
 """
+_OF_GPUS = (
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_FORCE_PTX_JIT",
+    "CUDA_FORCE_JIT",
+    "CUDA_DISABLE_PTX_JIT",
+    "CUDA_DISABLE_JIT",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",
+)
+"""What the driver reads, so that a failure of CUDA names another cause.
+
+https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
+"""
+_SPEAKS_OF_GPUS = re.compile(r"\b(?:cuda|gpus?)", re.IGNORECASE)
 _OF_THE_SHELL = re.compile(
     r"^(?:(?:PATH|PWD|OLDPWD|HOME|SHELL|TERM|LANG|USER|LOGNAME|HOSTNAME|TMPDIR|_|VIRTUAL_ENV)$"
     r"|LC_|LD_|DYLD_|PYTHON|CONDA_)"
@@ -52,8 +67,8 @@ def without_settings(
     """
     tops = dict.fromkeys(frame.top for frame in reversed(failure.every) if frame.top)
     begins = {one for top in tops for one in _FURTHER.get(top, (f"{top.upper()}_",))}
-    if any(top in _FURTHER for top in tops):
-        begins.add("CUDA_VISIBLE_DEVICES")
+    if any(top in _FURTHER for top in tops) or _SPEAKS_OF_GPUS.search(failure.chain):
+        begins.update(_OF_GPUS)
     named = [name for name in _NAME.findall(failure.chain) if _READ.match(name)]
     own = sorted(name for name in env if name.startswith(tuple(begins)))
     told = [name for name in sorted(env) if _says(failure, name, env[name])]

@@ -110,6 +110,15 @@ def test_one_variable_that_the_failing_packages_read_goes_at_a_time() -> None:
     assert (name, variables(step)) == ("XLA_FLAGS", {"XLA_FLAGS": None})
 
 
+def test_what_the_driver_reads_is_varied_where_a_program_sees_no_gpu() -> None:
+    """No frame of torch stands in such a traceback."""
+    env = {"CUDA_DEVICE_ORDER": "BUS", "CUDA_HOME": "/usr/local/cuda", "TRITON_X": "1"}
+    text = 'Traceback (most recent call last):\n  File "/p/train.py", line 3, in <module>\n'
+    for error, found in (("AssertionError: no GPU", ["CUDA_DEVICE_ORDER"]), ("ValueError: 3", [])):
+        failure = failure_of(text + error)
+        assert [name for name, _ in without_settings(failure, env)] == found
+
+
 def test_a_value_that_the_message_has_comes_before_other_settings() -> None:
     """The compiler that CXX names is gone: no switch has to hide that."""
     text = "InvalidCxxCompiler: No working C++ compiler found: (None, '/gone/bin/g++'), TORCH_LOGS"

@@ -203,6 +203,16 @@ def test_calm_says_that_the_program_ran(calm: House) -> None:
     plan, _ = _prove(calm, "import small", ends=0)
     assert plan["title"] == "Nothing to do: your program ran in a copy, exit code 0"
     assert plan["proof"] is None
+    assert plan["notes"] == []
+
+
+def test_calm_names_the_folders_that_the_copy_did_not_use(
+    calm: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cache that cannot be written stops the program here, and not in the copy."""
+    monkeypatch.setitem(calm.env, "TRITON_CACHE_DIR", "/proc/none")
+    plan, _ = _prove(calm, "import small", ends=0)
+    assert "TRITON_CACHE_DIR=/proc/none" in " ".join(plan["notes"])
 
 
 def test_the_packages_of_a_traceback_are_those_whose_files_it_names(calm: House) -> None:
