@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu_reach import broken_parts
+from benchmarks.gpu_surroundings import surrounded
 from tests.checks.grid import Cell, run_grid
 from tests.gallery.cells import cells
 
@@ -334,6 +335,11 @@ def reach(day: Day) -> Iterator[Seen]:
     yield from broken_parts(day.python, day.folder)
 
 
+def surroundings(day: Day) -> Iterator[Seen]:
+    """One variable of the shell at a time that stops CUDA: it is named, and its cure is proved."""
+    yield from surrounded(day.python, day.folder)
+
+
 STEPS: dict[str, Callable[[Day], Iterator[Seen]]] = {
     "inventory": inventory,
     "crowded": crowded,
@@ -342,6 +348,7 @@ STEPS: dict[str, Callable[[Day], Iterator[Seen]]] = {
     "broken": broken,
     "pairs": pairs,
     "reach": reach,
+    "surroundings": surroundings,
 }
 
 
