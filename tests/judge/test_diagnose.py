@@ -495,3 +495,15 @@ def test_a_finding_that_explains_a_failed_check_is_no_note() -> None:
     red = msgspec.structs.replace(toy.outcome(sum="failed"), data={"matters": "warning"})
     (found,) = diagnose(toy.seen(OLD, red), toy.catalog(torch__wrong_sum=mild)).findings
     assert found.severity is Severity.WARNING
+
+
+def test_a_title_holds_values_and_no_template_of_the_source() -> None:
+    """A traceback shows `raise ValueError(f"… {amount}")` above the message."""
+    signature = Signature(pattern=r"sum is off by (?P<amount>\S+)")
+    catalog = toy.catalog(
+        torch__wrong_sum=toy.issue(title="off by {log.amount|some}", signatures=(signature,))
+    )
+    source, message = "raise ValueError(f'sum is off by {amount}", "ValueError: sum is off by 3"
+    for log, title in ((f"{source}\n{message}", "off by 3"), (source, "off by some")):
+        (found,) = diagnose(toy.seen({}, log=log), catalog).findings
+        assert found.title == title

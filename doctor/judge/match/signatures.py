@@ -18,6 +18,8 @@ from doctor.model.observation import Log, Observation
 from doctor.model.outcomes import RED, Outcome
 
 _SHOWN = 300
+_TEMPLATE = compile_pattern(r"^\{[A-Za-z_][\w.()\[\]!:]{0,60}\}$")
+"""A capture that is a placeholder of Python's f-strings."""
 _LONG = 50_000
 
 
@@ -183,8 +185,21 @@ def _end_of_line(body: str, place: int) -> int:
     return end if end >= 0 else len(body)
 
 
+def _with_values(pattern: str, text: Text) -> Hit | None:
+    """Find the first place that matches, or a later one with values in the place of a template.
+
+    A traceback shows the source of `raise ValueError(f"… ({arch})")` above the message.
+    """
+    hit = _search(pattern, text)
+    if hit is None or not any(map(_TEMPLATE.search, hit.found.groups.values())):
+        return hit
+    after = _end_of_line(text.body, hit.start + len(hit.found.text))
+    later = _search(pattern, msgspec.structs.replace(text, body=text.body[after:]))
+    return hit if later is None else Hit(after + later.start, later.found)
+
+
 def _find_in(signature: Signature, text: Text) -> Match | None:
-    hit = _search(signature.pattern, text)
+    hit = _with_values(signature.pattern, text)
     if hit is None or any(not _search(other, text) for other in signature.also):
         return None
     if any(_search(other, text) for other in signature.unless):
@@ -196,4 +211,6 @@ def _find_in(signature: Signature, text: Text) -> Match | None:
     evidence = Evidence(
         kind=kind, text=line[:_SHOWN], source=text.source, line=number, fact=text.fact
     )
-    return Match(evidence, dict(hit.found.groups), text)
+    values = hit.found.groups.items()
+    captures = {name: value for name, value in values if not _TEMPLATE.search(value)}
+    return Match(evidence, captures, text)
