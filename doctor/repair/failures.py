@@ -14,8 +14,13 @@ _FRAME = re.compile(r'^\s{0,200}File "([^"\n]{1,1000})", line (\d{1,9})')
 _BEGIN = "Traceback (most recent call last)"
 _LINES, _LONGEST, _ERROR_LINES, _CHAIN_LINES = 20_000, 2000, 20, 100
 _VARYING = re.compile(r"0x[0-9a-fA-F]{1,32}|\d{1,40}")
-_NOTICE = re.compile(r"^\s{0,80}-{5,200}\s{0,80}$|has removed its internal frames")
-"""What JAX writes below a traceback from which it took its own frames."""
+_NOTICE = re.compile(
+    r"^\s{0,80}-{5,200}\s{0,80}$|has removed its internal frames"
+    r"|ProcessGroup\w{1,20}\.cpp:\d+\] Warning: WARNING: destroy_process_group\(\) was not called"
+)
+"""What JAX and torch write below a traceback: on its frames, on what was not ended."""
+_RANK = re.compile(r"^\[(?:rank|default|Rank )\d{1,6}\]:\s?")
+"""What torch and torchrun write in front of each line of a process."""
 _SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
 
 
@@ -52,7 +57,8 @@ class Failure(NamedTuple):
 
 def failure_of(text: str) -> Failure:
     """Return the last failure that an output shows."""
-    lines = telling([line[:_LONGEST] for line in text.splitlines()[-_LINES:]])
+    every_line = text.splitlines()[-_LINES:]
+    lines = telling([_RANK.sub("", line[:_LONGEST]) for line in every_line])
     last: list[Frame] = []
     every: list[Frame] = []
     after = 0

@@ -43,8 +43,11 @@ _OF_GPUS = (
     "CUDA_DISABLE_JIT",
     "PYTORCH_CUDA_ALLOC_CONF",
     "PYTORCH_ALLOC_CONF",
+    "HIP_VISIBLE_DEVICES",
+    "JAX_PLATFORMS",
+    "JAX_PLATFORM_NAME",
 )
-"""What the driver reads, so that a failure of CUDA names another cause.
+"""What drivers and frameworks read, so that a failure on a GPU names another cause.
 
 https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
 """
@@ -69,6 +72,8 @@ def without_settings(
     begins = {one for top in tops for one in _FURTHER.get(top, (f"{top.upper()}_",))}
     if any(top in _FURTHER for top in tops) or _SPEAKS_OF_GPUS.search(failure.chain):
         begins.update(_OF_GPUS)
+    if "NCCL" in failure.chain:
+        begins.add("NCCL_")
     named = [name for name in _NAME.findall(failure.chain) if _READ.match(name)]
     own = sorted(name for name in env if name.startswith(tuple(begins)))
     told = [name for name in sorted(env) if _says(failure, name, env[name])]

@@ -60,3 +60,17 @@ def test_another_failure_in_what_moved_may_be_the_next_fault() -> None:
     assert is_detour(old, again, ("core",))
     assert not is_detour(old, back, ("core",))
     assert not is_detour(old, old, ("core",))
+
+
+def test_the_rank_and_the_notices_of_torch_are_no_part_of_a_failure() -> None:
+    text = (
+        "[rank0]: Traceback (most recent call last):\n"
+        '[rank0]:   File "/p/train.py", line 3, in <module>\n'
+        "[rank0]:     dist.all_reduce(t)\n"
+        "[rank0]: torch.distributed.DistBackendError: NCCL error\n"
+        "[rank0]:[W1123 09:59:06.253 ProcessGroupNCCL.cpp:1575] Warning: WARNING: "
+        "destroy_process_group() was not called before program exit\n"
+    )
+    failure = failure_of(text)
+    assert [(one.path, one.line) for one in failure.frames] == [("/p/train.py", 3)]
+    assert failure.error == "torch.distributed.DistBackendError: NCCL error"

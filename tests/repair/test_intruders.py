@@ -114,7 +114,12 @@ def test_what_the_driver_reads_is_varied_where_a_program_sees_no_gpu() -> None:
     """No frame of torch stands in such a traceback."""
     env = {"CUDA_DEVICE_ORDER": "BUS", "CUDA_HOME": "/usr/local/cuda", "TRITON_X": "1"}
     text = 'Traceback (most recent call last):\n  File "/p/train.py", line 3, in <module>\n'
-    for error, found in (("AssertionError: no GPU", ["CUDA_DEVICE_ORDER"]), ("ValueError: 3", [])):
+    env |= {"JAX_PLATFORMS": "cpu", "NCCL_NET": "IB"}
+    for error, found in (
+        ("AssertionError: no GPU", ["CUDA_DEVICE_ORDER", "JAX_PLATFORMS"]),
+        ("DistBackendError: NCCL error", ["NCCL_NET"]),
+        ("ValueError: 3", []),
+    ):
         failure = failure_of(text + error)
         assert [name for name, _ in without_settings(failure, env)] == found
 
