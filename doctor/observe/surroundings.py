@@ -60,7 +60,7 @@ def culprit(unit: Unit, batch: Batch, again: Again) -> dict[str, str]:
         or any(one.verdict not in _ENDED or (one.seconds or 0) > _SLOW for one in red)
     ):
         return {}
-    message = " ".join(one.reason for one in red)
+    message = " ".join(f"{one.reason} {one.log}" for one in red)
     found = _Trials(unit, again).search(message)
     if found is None:
         return {}

@@ -43,6 +43,8 @@ _PREFIXES = (
     "TORCHDYNAMO_",
     "TORCH_",
     "PYTORCH_",
+    "JAX_",
+    "XLA_",
     "NCCL_",
     "GLOO_",
     "UCX_",
