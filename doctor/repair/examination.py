@@ -22,6 +22,7 @@ from doctor.model.report import Report
 from doctor.model.roles import Role, check_of
 from doctor.model.watching import of_progress
 from doctor.observe.installed.distributions import installed
+from doctor.observe.runner.start import CACHES
 from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import project_lists
 from doctor.repair.commands import Places, with_variables
@@ -141,7 +142,7 @@ def run_program(
     if copy.host.cwd != original.host.cwd:  # the program lies in a copy of its project
         argv = tuple(map(places.there, argv))
     shown = one_line(" ".join(original.request.program), 60)
-    host = host_of(copy, env)
+    host = host_of(copy.host, env)
     ran = _with_host(copy, host).run(
         argv,
         timeout=max(min(original.seconds_left(), PROGRAM_SECONDS), 1.0),
@@ -171,9 +172,14 @@ def _with_host(copy: Clone, host: Host) -> Clone:
     return replace(copy, host=host)
 
 
-def host_of(copy: Clone, env: Mapping[str, str | None]) -> Host:
-    """Return the host of a clone with the variables that a plan sets or unsets."""
-    return Host(env=with_variables(copy.host.env, env), cwd=copy.host.cwd)
+def host_of(clone: Host, env: Mapping[str, str | None]) -> Host:
+    """Return the host of a clone with the variables that a plan sets or unsets.
+
+    Folders of caches stay those of the clone: the plan's would be left behind, and what another
+    proof built there would count as healed.
+    """
+    kept = {name: value for name, value in env.items() if name not in CACHES}
+    return clone.with_env(with_variables(clone.env, kept))
 
 
 class Examination:
@@ -246,7 +252,7 @@ class Examination:
         pairs = concerned(self._copy.environment, moved, libraries=libraries)
         modules = [pair for pair in pairs if pair[0] not in known]
         tried = try_imports(
-            _with_host(self._copy, host_of(self._copy, self._env)),
+            _with_host(self._copy, host_of(self._copy.host, self._env)),
             modules,
             self._progress,
             seconds=self._original.seconds_left(),
@@ -308,7 +314,7 @@ class Examination:
         )
         # What a program said before the plan says nothing of what it says afterwards.
         asked = msgspec.structs.replace(asked, logs=()) if program is not None else asked
-        host = host_of(self._copy, self._env)
+        host = host_of(self._copy.host, self._env)
         report = pipeline.check(
             msgspec.structs.replace(asked, observe=observe),
             of_progress(lambda what, passed: self._progress(f"checking the copy: {what}", passed)),

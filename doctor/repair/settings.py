@@ -52,6 +52,18 @@ _OF_GPUS = (
 https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
 """
 _SPEAKS_OF_GPUS = re.compile(r"\b(?:cuda|gpus?)", re.IGNORECASE)
+_OF_BUILDS = (
+    "NVCC_APPEND_FLAGS",
+    "NVCC_PREPEND_FLAGS",
+    "TORCH_CUDA_ARCH_LIST",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+)
+_SPEAKS_OF_BUILDS = re.compile(
+    r"\bnvcc\b|ninja: build stopped|Error building extension|CompileError|failed with exit code"
+)
 _OF_THE_SHELL = re.compile(
     r"^(?:(?:PATH|PWD|OLDPWD|HOME|SHELL|TERM|LANG|USER|LOGNAME|HOSTNAME|TMPDIR|_|VIRTUAL_ENV)$"
     r"|LC_|LD_|DYLD_|PYTHON|CONDA_)"
@@ -72,6 +84,8 @@ def without_settings(
     begins = {one for top in tops for one in _FURTHER.get(top, (f"{top.upper()}_",))}
     if any(top in _FURTHER for top in tops) or _SPEAKS_OF_GPUS.search(failure.chain):
         begins.update(_OF_GPUS)
+    if _SPEAKS_OF_BUILDS.search(failure.chain):
+        begins.update(_OF_BUILDS)
     if "NCCL" in failure.chain:
         begins.add("NCCL_")
     named = [name for name in _NAME.findall(failure.chain) if _READ.match(name)]

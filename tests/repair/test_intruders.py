@@ -114,10 +114,11 @@ def test_what_the_driver_reads_is_varied_where_a_program_sees_no_gpu() -> None:
     """No frame of torch stands in such a traceback."""
     env = {"CUDA_DEVICE_ORDER": "BUS", "CUDA_HOME": "/usr/local/cuda", "TRITON_X": "1"}
     text = 'Traceback (most recent call last):\n  File "/p/train.py", line 3, in <module>\n'
-    env |= {"JAX_PLATFORMS": "cpu", "NCCL_NET": "IB"}
+    env |= {"JAX_PLATFORMS": "cpu", "NCCL_NET": "IB", "NVCC_APPEND_FLAGS": "--std=c++11"}
     for error, found in (
         ("AssertionError: no GPU", ["CUDA_DEVICE_ORDER", "JAX_PLATFORMS"]),
         ("DistBackendError: NCCL error", ["NCCL_NET"]),
+        ("RuntimeError: Error building extension 'own'", ["NVCC_APPEND_FLAGS"]),
         ("ValueError: 3", []),
     ):
         failure = failure_of(text + error)

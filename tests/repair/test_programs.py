@@ -17,6 +17,7 @@ from doctor.host import Host
 from doctor.model.plans import ProofVerdict
 from doctor.pipeline.requests import CheckRequest, ObserveRequest
 from doctor.repair import trial
+from doctor.repair.examination import host_of
 from doctor.repair.fix import fix
 from doctor.repair.reading import packages_in, unmet
 from doctor.repair.requests import FixRequest
@@ -243,3 +244,10 @@ def test_the_packages_of_a_traceback_are_those_whose_files_it_names(calm: House)
 def test_what_uv_and_pip_say_of_requirements_is_read(text: str, want: tuple[str, ...]) -> None:
     (one,) = unmet((text, "Checked 3 packages in 1ms"))
     assert (one.package, one.wanted, one.specifier, one.here) == want
+
+
+def test_a_folder_of_a_cache_that_a_plan_sets_is_not_made_for_a_proof() -> None:
+    """It would be left behind, and a proof would see what another one built there."""
+    clone = Host(env={"TORCH_EXTENSIONS_DIR": "/clone/extensions"})
+    found = host_of(clone, {"TORCH_EXTENSIONS_DIR": "/home/me/anew", "MAX_JOBS": "1"})
+    assert found.env == {"TORCH_EXTENSIONS_DIR": "/clone/extensions", "MAX_JOBS": "1"}
