@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from benchmarks.diagnosis import (
     Answer,
@@ -23,6 +22,7 @@ from benchmarks.diagnosis import (
 from doctor.model.findings import Finding
 from doctor.model.scales import Confidence, Severity
 from tests import cases
+from tests.each import each
 
 _THREAD = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
 _HOME = re.compile(r"(?i)(?:/home|/users|[a-z]:[\\/]+users)[\\/]+([\w.~-]+)")
@@ -35,7 +35,6 @@ _SECRET = re.compile(
     r"gh[pousr]_\w{20}|hf_\w{20}|sk-\w{20}|eyJ\w{20}|[\w.+-]+@[\w-]+\.(?:com|org|net|edu)\b"
 )
 _EVERY = cases.paths(*cases.SETS, cases.QUIET, cases.ENVIRONMENTS)
-_NAMES = [f"{path.parent.name}/{path.stem}" for path in _EVERY]
 _CALM = dict(
     [
         *cases.quiet(),
@@ -44,8 +43,11 @@ _CALM = dict(
 )
 
 
-@pytest.mark.parametrize("path", _EVERY, ids=_NAMES)
-def test_a_case_is_whole_and_names_nobody(path: Path) -> None:
+def test_a_case_is_whole_and_names_nobody() -> None:
+    each([(f"{path.parent.name}/{path.stem}", path) for path in _EVERY], _is_whole)
+
+
+def _is_whole(path: Path) -> None:
     case = cases.read(path)
     assert _THREAD.fullmatch(case.source)
     assert case.log.strip()
@@ -58,8 +60,11 @@ def test_a_case_is_whole_and_names_nobody(path: Path) -> None:
     assert not _SECRET.search(log)
 
 
-@pytest.mark.parametrize("case", _CALM.values(), ids=_CALM)
-def test_nothing_is_told_about_what_is_well(case: cases.Quiet | cases.Environment) -> None:
+def test_nothing_is_told_about_what_is_well() -> None:
+    each(_CALM.items(), _is_calm)
+
+
+def _is_calm(case: cases.Quiet | cases.Environment) -> None:
     assert not alarms(judged(case.log) if isinstance(case, cases.Quiet) else checked(case.log))
 
 
