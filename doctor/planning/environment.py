@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+import msgspec
+
 from doctor.base.versions import parse, public
 from doctor.facts.devices import texts
 from doctor.facts.families import named_packages, requirement_of, requirements
@@ -19,12 +21,24 @@ from doctor.model.scales import Severity
 from doctor.planning.askers import Way, way_of
 from doctor.planning.goals import rewritten
 from doctor.planning.knowledge import Knowledge
+from doctor.planning.overlay import Changes, laid_over
 from doctor.planning.resolver import Need
 
 
 def is_same(here: str, release: str) -> bool:
     """Say whether an installed version is a release, with or without its local part."""
     return release in (here, public(here)) or (bool(here) and parse(public(here)) == parse(release))
+
+
+class After(msgspec.Struct, frozen=True):
+    """The facts after some changes, and what they alone show.
+
+    `shown` has no notes; `notes` are the ids of those that were found before.
+    """
+
+    facts: Mapping[str, Fact]
+    shown: Mapping[str, Detection]
+    notes: frozenset[str]
 
 
 class Environment:
@@ -34,26 +48,23 @@ class Environment:
         self.facts, self.catalog = facts, catalog
         self.findings = tuple(one for one in findings if one.severity is not Severity.NOTE)
         self.knowledge = Knowledge(catalog, facts)
-        self.static = self.judged(facts)
         self.before = frozenset(one.id for one in findings)
+        now = self._judged(dict(facts))
+        self.static, self.notes = now.shown, now.notes
+        self._after: dict[object, After] = {}
 
-    def judged(self, facts: Facts) -> Mapping[str, Detection]:
-        """Return what the facts alone show, without notes, by id."""
-        return {one.id: one for one in self._found(facts) if one.severity is not Severity.NOTE}
+    def after(self, changes: Changes) -> After:
+        """Return what the facts would be and show; a search asks for the same changes often."""
+        key = changes.key
+        if key not in self._after:
+            self._after[key] = self._judged(laid_over(self.facts, changes, self.catalog))
+        return self._after[key]
 
-    def noted(self, facts: Facts) -> frozenset[str]:
-        """Return the ids of the notes that the facts alone show, of those that were found."""
-        found = {one.id for one in self._found(facts) if one.severity is Severity.NOTE}
-        return frozenset(found & self.before)
-
-    def _found(self, facts: Facts) -> Sequence[Detection]:
-        known: dict[str, Fact] = dict(facts)
-        return diagnose(Observation(facts=known, static=True), self.catalog).findings
-
-    @cached_property
-    def notes(self) -> frozenset[str]:
-        """Return the ids of the notes that the facts show now."""
-        return self.noted(self.facts)
+    def _judged(self, facts: dict[str, Fact]) -> After:
+        found = diagnose(Observation(facts=facts, static=True), self.catalog).findings
+        notes = {one.id for one in found if one.severity is Severity.NOTE}
+        shown = {one.id: one for one in found if one.severity is not Severity.NOTE}
+        return After(facts, shown, frozenset(notes & self.before))
 
     @cached_property
     def here(self) -> Mapping[str, str]:

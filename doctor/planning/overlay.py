@@ -64,6 +64,12 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     unset: frozenset[str] = frozenset()
     swept: bool = False
 
+    @property
+    def key(self) -> object:
+        """The same for equal changes, in whatever order they were made."""
+        names = (self.removed, self.written, self.unset, self.swept)
+        return (frozenset(self.moved.items()), frozenset(self.variables.items()), *names)
+
 
 def laid_over(facts: Facts, changes: Changes, catalog: Catalog) -> dict[str, Fact]:
     """Return the facts of the environment after the changes, derived anew."""

@@ -16,7 +16,7 @@ from doctor.model.fixes import Step
 from doctor.planning.askers import Way
 from doctor.planning.environment import Environment
 from doctor.planning.goals import NONE, Goal, is_opaque, rewritten
-from doctor.planning.overlay import Changes, laid_over
+from doctor.planning.overlay import Changes
 from doctor.planning.resolver import GOAL, Choice, Need, Pick, Problem, solve
 
 _ROUNDS = 24
@@ -157,8 +157,8 @@ class Search:
         found = next((one for one in self._around.findings if one.id == name), None)
         facts = self._around.facts
         if found is None:
-            facts = laid_over(facts, draft.changes, self._around.catalog)
-            found = self._around.judged(facts).get(name)
+            after = self._around.after(draft.changes)
+            facts, found = after.facts, after.shown.get(name)
         is_symptom = found is not None and (
             bool(self._around.damage_of(found)) or self._is_consequence(found, facts)
         )
@@ -225,11 +225,12 @@ class Search:
             if isinstance(one, Choice) and one.number != NONE
         }
         changes = self._changes(picks, wishes)
-        found = around.judged(laid_over(around.facts, changes, around.catalog))
+        after = around.after(changes)
+        shown = after.shown
         left = [
-            one.id for one in around.findings if not self._is_solved(one, found, changes, wishes)
+            one.id for one in around.findings if not self._is_solved(one, shown, changes, wishes)
         ]
-        new = [name for name in found if name not in around.before and name not in around.static]
+        new = [name for name in shown if name not in around.before and name not in around.static]
         return Draft(
             anchor=self._anchor,
             picks=picks,
@@ -239,7 +240,7 @@ class Search:
                 dict.fromkeys(
                     (
                         *(one.id for one in around.findings if one.id not in left),
-                        *sorted(around.notes - self._notes(changes)),
+                        *sorted(around.notes - after.notes),
                     )
                 )
             ),
@@ -248,10 +249,6 @@ class Search:
                 isinstance(wishes.get(name), Way) != way.likely for name, way in around.ways.items()
             ),
         )
-
-    def _notes(self, changes: Changes) -> frozenset[str]:
-        after = laid_over(self._around.facts, changes, self._around.catalog)
-        return self._around.noted(after)
 
     def _is_move(self, pick: Pick) -> bool:
         here = self._around.here

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from doctor.facts.families import requirements
 from doctor.model.scales import Severity
+from doctor.planning.environment import Environment
+from doctor.planning.overlay import Changes
 from tests.planning.environments import after, catalog, judged, made_up
 
 _ROWS = [row for row in catalog().tables["torch"].rows if "torchaudio" in row and "cuda" in row][:9]
@@ -63,3 +65,14 @@ def test_a_healthy_environment_has_an_empty_plan(seen: MadeUp) -> None:
     _, _, plan = judged(made_up(*seen))
     assert plan.is_empty
     assert not plan.changes
+
+
+def test_equal_changes_are_judged_once() -> None:
+    found, facts, _ = judged(made_up({"torch": "2.9.1", "numpy": "2.3.4"}, [], "12.8"))
+    around = Environment(found, facts, catalog())
+    two = Changes(moved={"torch": "2.8.0", "numpy": "2.2.0"})
+    same = Changes(moved={"numpy": "2.2.0", "torch": "2.8.0"})
+    assert around.after(same) is around.after(two)
+    assert around.after(two).facts["package.numpy.version"].value == "2.2.0"
+    other = around.after(Changes(moved={"numpy": "2.2.0"}))
+    assert other.facts["torch.version"].value == "2.9.1"
