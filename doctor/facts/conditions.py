@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -23,10 +23,23 @@ class Truth(msgspec.Struct, frozen=True):
 
 
 def row_holds(row: Affected, facts: Facts) -> Truth:
-    """Say whether every package range and every condition of an affected row holds."""
-    parts = [_package_holds(name, ranges, facts) for name, ranges in row.packages.items()]
-    parts += [condition_holds(condition, facts) for condition in row.when]
+    """Say whether every package range and every condition of an affected row holds.
+
+    The first that does not hold settles it.
+    """
+    parts: list[Truth] = []
+    for part in _parts(row, facts):
+        if part.truth is False:
+            return Truth(False)
+        parts.append(part)
     return all_hold(parts)
+
+
+def _parts(row: Affected, facts: Facts) -> Iterator[Truth]:
+    for name, ranges in row.packages.items():
+        yield _package_holds(name, ranges, facts)
+    for condition in row.when:
+        yield condition_holds(condition, facts)
 
 
 def may_apply(recipe: Recipe, facts: Facts) -> bool:

@@ -108,11 +108,15 @@ def _evaluate(
     # What many programs end with says less of this machine than its own facts: the rule for GPUs
     # that are not reached names which ones.
     searched = [text for text in texts if not (text.fact and issue.general)]
-    matches = tuple(find(issue.signatures, searched))
-    rows = sorted(issue.affected, key=lambda row: _row_rank(issue, row))
+    matches = tuple(find(issue.signatures, searched)) if searched else ()
+    rows: Sequence[Affected] = issue.affected
+    if len(rows) > 1:
+        rows = sorted(rows, key=lambda row: _row_rank(issue, row))
     truths = [row_holds(row, facts) for row in rows]
     holding = [row for row, one in zip(rows, truths, strict=True) if one.truth]
-    canary, failed = canary_of(issue.proofs, outcomes)
+    canary, failed = (
+        canary_of(issue.proofs, outcomes) if outcomes else (Canary.NOT_RUN, frozenset[CaseRef]())
+    )
     return Evaluation(
         id=name,
         issue=issue,
