@@ -1,7 +1,7 @@
 """Starts doctor as a process of its own out of one that has imported it already.
 
 A command line tool is tested by starting it, hundreds of times, and most of each start is imports.
-On Linux one process for each worker imports doctor, runs nothing of it, and forks: what is forked
+On Linux one process for each worker imports doctor, judges one log, and forks: what is forked
 has its own folder, environment, streams and arguments, runs `python -m doctor` through runpy, and
 ends as any interpreter does. What a start itself does is tested by real ones
 (`tests.command.COLD`).
@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import functools
 import importlib
+import io
 import json
 import os
 import signal
@@ -31,6 +32,13 @@ _AT_START = ("PYTHON", "LANG", "LC_", "LD_", "TYPER_", "GLIBC_", "MALLOC_")
 
 Where one of these is another than it was, only a real start will do.
 """
+_LOG = b"""Traceback (most recent call last):
+  File "train.py", line 3, in <module>
+    import torch
+RuntimeError: Failed to find C compiler. Please specify via CC environment variable.
+RuntimeError: operator torchvision::nms does not exist
+"""
+"""Two failures that many tests are about."""
 _PROGRAMS = (
     "__main__.py",
     "generate.py",
@@ -249,12 +257,25 @@ def _import() -> None:
 
 
 def _read_catalog() -> None:
-    """Read the catalog and what its signatures need, which are the same for each doctor."""
+    """Read the catalog and what its signatures need, which are the same for each doctor.
+
+    One log is judged and shown, so that the patterns that every log is searched for are compiled.
+    """
     from doctor.catalog.loading import load
     from doctor.judge.match.signatures import telling
+    from doctor.pipeline.assess import assess
+    from doctor.pipeline.logs import observation_from_logs, read_log
+    from doctor.redact.report import without_any_secrets
+    from doctor.report.structured import json_document
+    from doctor.report.terminal import document
 
     for _ in telling(load()):
         pass
+    read = read_log("log", io.BytesIO(_LOG), load())
+    report = assess(observation_from_logs((read,)), load(), command="diagnose")
+    shared = without_any_secrets(report)
+    json_document.render(shared)
+    document.render(shared, verbosity=1, width=80, colour=False, unicode=True)
 
 
 if __name__ == "__main__":
