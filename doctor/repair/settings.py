@@ -3,6 +3,10 @@
 Those that the failure names come first, by their name or by their value, then those that begin as
 the names of the packages in the traceback do. Where files are kept, who the user is, and what keeps
 off the network stays as it is.
+
+Some change Python itself, and no message names them: the coding of the output, warnings that become
+errors, docstrings that are left out. A path that is gone counts where a file is not found: `ssl`
+names no file. https://docs.python.org/3/using/cmdline.html#environment-variables
 """
 
 from __future__ import annotations
@@ -71,6 +75,20 @@ _OF_THE_SHELL = re.compile(
 _SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|PROXY", re.IGNORECASE)
 _GOES_ON = re.compile(r"[\w./-]")
 _MOST, _SHORT = 6, 5
+_OF_PYTHON = (
+    ("PYTHONIOENCODING", "PYTHONUTF8", "PYTHONCOERCECLOCALE", "PYTHONWARNINGS", "PYTHONDEVMODE"),
+    ("PYTHONOPTIMIZE", "PYTHONSAFEPATH", "PYTHONPLATLIBDIR", "PYTHONINTMAXSTRDIGITS"),
+    ("PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONLEGACYWINDOWSSTDIO"),
+)
+_LOCALE = ("LC_ALL", "LC_CTYPE", "LANG", "LC_TIME", "LC_NUMERIC", "LANGUAGE")
+_ON_LOCALE = re.compile(r"codec can't|Unicode\w{1,10}Error|locale|ascii", re.IGNORECASE)
+_NOT_FOUND = re.compile(
+    r"FileNotFoundError|NotADirectoryError|No such file|(?:does not|doesn't) exist|not found"
+    r"|invalid path|could not find|cannot open|can't open",
+    re.IGNORECASE,
+)
+_A_PATH = re.compile(r"(?:^|[\s'\"(=])(?:/|[A-Za-z]:\\)[\w.-]")
+_PARTS = re.compile(r"[\s,;|=]+")
 
 
 def without_settings(
@@ -90,18 +108,52 @@ def without_settings(
         begins.add("NCCL_")
     named = [name for name in _NAME.findall(failure.chain) if _READ.match(name)]
     own = sorted(name for name in env if name.startswith(tuple(begins)))
+    own = [name for name in own if not _is_there(env[name])]
     told = [name for name in sorted(env) if _says(failure, name, env[name])]
+    told += [*_of_python(failure, env), *_gone(failure, env)]
     kept = [one for one in (*named, *own) if not _KEPT.search(one) and not by_value]
     for name in [one for one in dict.fromkeys((*kept, *told)) if env.get(one)][:_MOST]:
         title = f"Where the shell, the job or the image sets {name}, leave it out"
         yield name, (Step(title=title, command=Command(argv=("unset", name))),)
 
 
+def _of_python(failure: Failure, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the variables that change Python itself, and those of the locale where it matters."""
+    yield from (name for names in _OF_PYTHON for name in names if env.get(name))
+    if _ON_LOCALE.search(failure.error):
+        yield from (name for name in _LOCALE if env.get(name))
+
+
+def _gone(failure: Failure, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the variables with a path that is not there, where a file is not found.
+
+    A message that names another file speaks of that one.
+    """
+    text = failure.error
+    if _NOT_FOUND.search(text):
+        for name, value in sorted(env.items()):
+            apart = _OF_THE_SHELL.match(name) or _SECRET.search(name)
+            may_be = not _A_PATH.search(text) or f"{value.rstrip('/')}/" in text
+            if may_be and not apart and Path(value).is_absolute() and not _is_there(value):
+                yield name
+
+
+def _is_there(value: str) -> bool:
+    """Say whether a value is the path of something that is there: of the program, or of a cache."""
+    try:
+        return Path(value).is_absolute() and Path(value).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def _says(failure: Failure, name: str, value: str) -> bool:
     """Say whether a failure speaks of the value of a variable: a word, or a path that is gone."""
-    if len(value) < _SHORT or _OF_THE_SHELL.match(name) or _SECRET.search(name):
+    if _OF_THE_SHELL.match(name) or _SECRET.search(name) or _is_there(value):
         return False
-    if ("/" in value or "\\" in value) and Path(value).exists():
-        return False  # a folder of the program or of a cache
-    before, found, after = failure.error.partition(value)
+    return any(_holds(failure.error, one) for one in dict.fromkeys((value, *_PARTS.split(value))))
+
+
+def _holds(text: str, word: str) -> bool:
+    """Say whether a text has a word that is long enough to tell something."""
+    before, found, after = text.partition(word) if len(word) >= _SHORT else ("", "", "")
     return bool(found) and not (_GOES_ON.match(before[-1:]) or _GOES_ON.match(after[:1]))

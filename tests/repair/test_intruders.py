@@ -133,3 +133,29 @@ def test_a_value_that_the_message_has_comes_before_other_settings() -> None:
     assert names == ["TORCH_LOGS", "CXX"]
     found = without_settings(failure_of(text), env, by_value=True)
     assert [name for name, _ in found] == ["CXX"]
+
+
+def test_a_variable_of_python_and_a_path_that_is_gone_need_not_be_named(tmp_path: Path) -> None:
+    env = {
+        "PYTHONIOENCODING": "ascii",
+        "LC_ALL": "C",
+        "PYTHONPATH": "/lab",
+        "PWD": "/gone/pwd",
+        "APP_CERTS": "/gone/ca.pem",
+        "CA_TOKEN_FILE": "/gone/x",
+        "LAB_DIR": str(tmp_path),
+    }
+    for text, found in (
+        ("UnicodeEncodeError: 'ascii' codec can't encode", ["PYTHONIOENCODING", "LC_ALL"]),
+        ("FileNotFoundError: [Errno 2] No such file", ["PYTHONIOENCODING", "APP_CERTS"]),
+        ("FileNotFoundError: No such file: '/gone/ca.pem/a'", ["PYTHONIOENCODING", "APP_CERTS"]),
+        ("FileNotFoundError: No such file: '/opt/other'", ["PYTHONIOENCODING"]),
+    ):
+        names = [name for name, _ in without_settings(failure_of(text), env, by_value=True)]
+        assert names == found, text
+
+
+def test_a_part_of_a_value_is_enough() -> None:
+    failure = failure_of("ValueError: Propagator jaeger not found.")
+    ((name, _),) = without_settings(failure, {"OTEL_PROPAGATORS": "tracecontext,jaeger"})
+    assert name == "OTEL_PROPAGATORS"
