@@ -168,8 +168,8 @@ def _why_not_renamed(words: Sequence[str], environment: Environment) -> str:
 
 
 def _sets_aside(paths: Sequence[Path]) -> bool:
-    """Say whether an `__init__.py` gets a name beside its own."""
-    named = len(paths) == 2 and paths[0].name == "__init__.py" and ".." not in paths[0].parts
+    """Say whether a file gets a name beside its own."""
+    named = len(paths) == 2 and paths[0].is_absolute() and ".." not in paths[0].parts
     return named and paths[1] == Path(f"{paths[0]}.old")
 
 

@@ -25,6 +25,7 @@ from doctor.repair.shadows import shadows
 from doctor.repair.states import State, Trials
 from doctor.repair.strays import strays
 from doctor.repair.suspects import suspects
+from doctor.repair.unowned import unowned
 
 _HIDDEN = "failure/module-hidden"
 
@@ -38,6 +39,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
         or _by_building(state, trials, original)
         or _by_intruders(state, trials, original)
         or by_namespaces(state, trials, original)
+        or _by_unowned_files(state, trials, original)
     )
 
 
@@ -146,6 +148,17 @@ def by_namespaces(
             continue
         plan = combined(state.plan, Plan(title="", steps=(step,)))
         found = trials.ends(plan, f"with {path} renamed")
+        if found is not None and trials.is_further(state, found, ()):
+            plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
+            return found._replace(plan=plan, again=True)
+    return None
+
+
+def _by_unowned_files(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state with another name for a file of site-packages that no package owns."""
+    for file, step, note in unowned(state.failure, trials.here, original.environment):
+        plan = combined(state.plan, Plan(title="", steps=(step,)))
+        found = trials.ends(plan, f"with {file.name} renamed")
         if found is not None and trials.is_further(state, found, ()):
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
             return found._replace(plan=plan, again=True)
