@@ -70,7 +70,10 @@ def failure_of(text: str) -> Failure:
             last.append(frame)
             every.append(frame)
             after = number + 1
-    said = [line.strip() for line in lines[after:] if line.strip() and not line.startswith(" ")]
+    rest = [line for line in lines[after:] if line.strip()]
+    # Below the last frame lies its source. The details of a message may be indented as well.
+    first = next((number for number, line in enumerate(rest) if line[:1] != " "), len(rest))
+    said = [line.strip() for line in rest[first:]]
     if not last:
         said = said[-1:]
     flush = [line for line in lines if line.strip() and not line.startswith(" ")]

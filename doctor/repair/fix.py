@@ -101,6 +101,8 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         return proved
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
     if impossible:
+        title = "Your program was not tried"  # calm needs a run
+        plan = msgspec.structs.replace(plan, title=title) if plan.is_empty else plan
         plan = _unproved(plan, ProofVerdict.NOT_POSSIBLE, impossible)
     elif ended is not None:
         plan = _beside(plan, ended)

@@ -10,7 +10,7 @@ from doctor.repair.merging import moved_names, without
 from doctor.repair.reading import tops
 from doctor.repair.releases import Shelf
 from doctor.repair.states import State, Trials, is_as_far, release_of
-from doctor.repair.suspects import suspects
+from doctor.repair.suspects import came_late, suspects
 
 _ORDER = tuple(
     (same, share, leap)
@@ -19,6 +19,8 @@ _ORDER = tuple(
     for leap in (False, True)
 )
 """Whether the likelier direction is tried, how far along its releases, and to a major release."""
+_OF_LATE = ((False, 0.0), (True, 1.0), (False, 1.0), (False, 0.5))
+"""Whether a package that came late goes up, and how far along its releases: it departed."""
 
 _TOGETHER, _NEAREST = 1.0, 2
 """Seconds between two packages of one installation, and the nearest lines that are tried."""
@@ -44,6 +46,8 @@ class OtherReleases:
         moved = moved_names(state.plan).union(held)
         every = suspects(state.failure, self._here, self._environment)
         named = [one for one in every if one.name not in moved]
+        if (found := self._of_late(state, [one.name for one in named], shelf)) is not None:
+            return found
         for same, share, leap in _ORDER:
             for one in named:
                 if not self._goes_on():
@@ -56,6 +60,29 @@ class OtherReleases:
                     lines = shelf.lines(one.name, up=up, leap=leap)
                     return self.nearer(state, found, one.name, lines)
         return None
+
+    def _of_late(self, state: State, names: Sequence[str], shelf: Shelf) -> State | None:
+        """Return a state with another release of what came after most packages, either way."""
+        late = came_late(self._here)
+        for up, share in _OF_LATE:
+            for name in [one for one in names if one in late]:
+                if not self._goes_on():
+                    return None
+                if (found := self._at(state, name, shelf, share, up=up, leap=True)) is not None:
+                    found = self._farther(state, found, name, shelf, up=up)
+                    return self.nearer(state, found, name, shelf.lines(name, up=up, leap=True))
+        return None
+
+    def _farther(self, state: State, found: State, name: str, shelf: Shelf, *, up: bool) -> State:
+        """Return the state with a release farther away, where that one brings the program further.
+
+        The first release with another failure may be half of the way.
+        """
+        for share in (1.0, 0.5) if not found.ending.ok else ():
+            other = self._at(state, name, shelf, share, up=up, leap=True)
+            if other is not None and self._trials.is_further(found, other, {name}):
+                return other
+        return found
 
     def by_lifting(
         self, state: State, found: State, held: Collection[str], limits: Mapping[str, str]

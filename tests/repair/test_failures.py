@@ -74,3 +74,13 @@ def test_the_rank_and_the_notices_of_torch_are_no_part_of_a_failure() -> None:
     failure = failure_of(text)
     assert [(one.path, one.line) for one in failure.frames] == [("/p/train.py", 3)]
     assert failure.error == "torch.distributed.DistBackendError: NCCL error"
+
+
+def test_indented_details_are_a_part_of_the_message() -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/x/program.py", line 3, in <module>\n    S()\n    ^^^\n'
+        "ValidationError: 1 validation error for S\nport\n"
+        "  Input should be an integer, input_value='eighty'\n"
+    )
+    assert failure_of(text).error.endswith("input_value='eighty'")

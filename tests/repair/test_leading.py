@@ -150,3 +150,23 @@ def test_what_departed_is_lifted_before_its_neighbour_goes_back(tmp_path: Path) 
     made.install("--no-deps", "late==1.0")
     plan = _plan(made, "import late\n")
     assert _moves(plan) == [("late", "1.5")]
+
+
+def test_what_came_late_goes_back_as_far_as_it_has_to(tmp_path: Path) -> None:
+    """The nearest release ends in another failure; the one below it lets the program pass."""
+    made = house(tmp_path, {"other==1.0": ()}, "other==1.0")
+    wanted = "import late\nlate.check()\n"
+    for release in ("1.0", "2.0"):
+        make_wheel(made.wheels, "early", release, requires=["late"], code=wanted)
+    fails = "def check():\n    raise RuntimeError('{0}')\n"
+    make_wheel(made.wheels, "late", "1.0", code="def check():\n    pass\n")
+    make_wheel(made.wheels, "late", "1.1", code="def check():\n    pass\n")
+    make_wheel(made.wheels, "late", "1.2", code=fails.format("half of the way"))
+    make_wheel(made.wheels, "late", "1.3", code=fails.format("the newest"))
+    made.install("--no-deps", "early==1.0")
+    time.sleep(1.2)
+    made.install("--no-deps", "late==1.3")
+    code = "import os, early\nassert os.environ.get('LAB_MODE') != 'old', 'set'\n"
+    plan = _plan(made, code, LAB_MODE="old")
+    assert _moves(plan) == [("late", "1.1")]
+    assert any(step["argv"] == ["unset", "LAB_MODE"] for step in plan["steps"])
