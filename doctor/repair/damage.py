@@ -16,6 +16,7 @@ import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import PurePath
 from typing import NamedTuple
 
 from packaging.tags import Tag, compatible_tags, cpython_tags, parse_tag
@@ -30,6 +31,10 @@ from doctor.observe.targets import TargetError
 
 _WHEEL_LIMIT, _HASHED, _LARGEST, _TAGS = 1 << 16, 400, 16 << 20, 200
 _TAG = re.compile(r"^Tag:[ \t]{0,20}([\w.]{1,200}-[\w.]{1,200}-[\w.]{1,300})[ \t\r]{0,20}$", re.M)
+
+_HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
+"""Endings of files that no program reads; people delete them to make an image smaller."""
+_SPARED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "__pycache__"})
 
 
 class Damage(NamedTuple):
@@ -87,12 +92,27 @@ def changed(one: Distribution) -> str:
     return ""
 
 
+def gone(one: Distribution) -> str:
+    """Return which file of a package is not there, in words; what no program reads is no matter."""
+    if _is_of_index(one):
+        with suppress(UnreadableFile):
+            for path, size, _ in rows(record_of(one)):
+                there = (one.folder.parent / path).exists()
+                if not there and matters(path, str(size or 0)):
+                    return f"{path} is gone"
+    return ""
+
+
 def damaged(
-    names: Iterable[str], here: Mapping[str, Distribution], environment: Environment
+    names: Iterable[str],
+    here: Mapping[str, Distribution],
+    environment: Environment,
+    beneath: Iterable[str] = (),
 ) -> tuple[Damage, ...]:
     """Return what is to be installed again, where a failure speaks of some packages.
 
     Where one of them is of a wheel that does not fit, every such package is: they came together.
+    Of packages `beneath` them it is enough that no file is gone.
     """
     own = {folder.resolve() for folder in environment.own_folders}
     mine = {name: one for name, one in here.items() if one.folder.parent.resolve() in own}
@@ -103,7 +123,19 @@ def damaged(
         if one.name not in found and (why := changed(one)):
             shared = any(_lists(other, why) for other in mine.values() if other is not one)
             found[one.name] = Damage(one, why, shared)
+    for name in beneath:
+        if name in mine and name not in found and (why := gone(mine[name])):
+            shared = any(_lists(other, why) for other in mine.values() if other is not mine[name])
+            found[name] = Damage(mine[name], why, shared)
     return tuple(found[name] for name in sorted(found))
+
+
+def matters(path: str, size: str) -> bool:
+    """Say whether a program may read a file of a RECORD, by its path and size."""
+    parts = PurePath(path).parts
+    spared = any(part.lower() in _SPARED or part.endswith(".dist-info") for part in parts[:-1])
+    empty = parts[-1:] == ("__init__.py",) and size in ("", "0")
+    return not (spared or empty or path.endswith(_HARMLESS))
 
 
 def _lists(one: Distribution, why: str) -> bool:

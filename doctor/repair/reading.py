@@ -30,7 +30,7 @@ from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import read_log
 from doctor.pipeline.policy import Policy
 from doctor.pipeline.requests import CheckRequest
-from doctor.repair.damage import misfits
+from doctor.repair.damage import matters, misfits
 from doctor.repair.hiding import hiding
 from doctor.repair.merging import install_of
 from doctor.repair.overwriting import overwriting
@@ -47,9 +47,6 @@ _FROM = re.compile(
     r"cannot import name '\w{1,100}' from (?:partially initialized module )?'(\w{1,100})"
 )
 _NO_FILE, _MISFIT_PACKAGES = "FileNotFoundError", "program.misfit_packages"
-_HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
-"""Endings of files that no program reads; people delete them to make an image smaller."""
-_SPARED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "__pycache__"})
 _UNMET = (
     (
         r"^The package `(?P<package>[\w.-]{1,200})` requires `(?P<wanted>[^`]{1,300})`, "
@@ -240,7 +237,7 @@ def _gone_of(packages: Iterable[Distribution]) -> dict[str, Fact]:
     for one in packages:
         site = one.folder.parent
         gone = [
-            path for path, size in _rows(one) if _matters(path, size) and not (site / path).exists()
+            path for path, size in _rows(one) if matters(path, size) and not (site / path).exists()
         ]
         owners |= {one.requirement: None} if gone else {}
         rows += [
@@ -268,13 +265,6 @@ def _misfits(text: str, environment: Environment) -> dict[str, Fact]:
         "program.misfit": present(why[:_MOST], "WHEEL files"),
         _MISFIT_PACKAGES: present(packages[:_MOST], "WHEEL files"),
     }
-
-
-def _matters(path: str, size: str) -> bool:
-    parts = PurePath(path).parts
-    spared = any(part.lower() in _SPARED or part.endswith(".dist-info") for part in parts[:-1])
-    empty = parts[-1:] == ("__init__.py",) and size in ("", "0")
-    return not (spared or empty or path.endswith(_HARMLESS))
 
 
 def every_line(one: Distribution) -> Iterator[Line]:

@@ -12,7 +12,7 @@ names no file. https://docs.python.org/3/using/cmdline.html#environment-variable
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from doctor.model.fixes import Command, Step
@@ -72,6 +72,9 @@ _OF_THE_SHELL = re.compile(
     r"^(?:(?:PATH|PWD|OLDPWD|HOME|SHELL|TERM|LANG|USER|LOGNAME|HOSTNAME|TMPDIR|_|VIRTUAL_ENV)$"
     r"|LC_|LD_|DYLD_|PYTHON|CONDA_)"
 )
+_OF_TOOLS = re.compile(
+    r"^(?:PIP|UV|GIT|SSH|XDG|DBUS|DOCTOR|NPM|CI|GITHUB)_|^(?:EDITOR|PAGER|SHLVL)$"
+)
 _SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|PROXY", re.IGNORECASE)
 _GOES_ON = re.compile(r"[\w./-]")
 _MOST, _SHORT = 6, 5
@@ -80,6 +83,7 @@ _OF_PYTHON = (
     ("PYTHONOPTIMIZE", "PYTHONSAFEPATH", "PYTHONPLATLIBDIR", "PYTHONINTMAXSTRDIGITS"),
     ("PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONLEGACYWINDOWSSTDIO"),
 )
+_EVERY_OF_PYTHON = frozenset(name for names in _OF_PYTHON for name in names)
 _LOCALE = ("LC_ALL", "LC_CTYPE", "LANG", "LC_TIME", "LC_NUMERIC", "LANGUAGE")
 _ON_LOCALE = re.compile(r"codec can't|Unicode\w{1,10}Error|locale|ascii", re.IGNORECASE)
 _NOT_FOUND = re.compile(
@@ -113,8 +117,31 @@ def without_settings(
     told += [*_of_python(failure, env), *_gone(failure, env)]
     kept = [one for one in (*named, *own) if not _KEPT.search(one) and not by_value]
     for name in [one for one in dict.fromkeys((*kept, *told)) if env.get(one)][:_MOST]:
-        title = f"Where the shell, the job or the image sets {name}, leave it out"
-        yield name, (Step(title=title, command=Command(argv=("unset", name))),)
+        yield name, leaving_out([name])
+
+
+def suspected(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the variables that may change what a program does, whatever its failure says.
+
+    Those of the shell, secrets, what keeps off the network, and paths of what is there stay.
+    """
+    return tuple(
+        name
+        for name in sorted(env)
+        if env[name]
+        and not (_OF_THE_SHELL.match(name) and name not in _EVERY_OF_PYTHON)
+        and not (_SECRET.search(name) or "OFFLINE" in name or _OF_TOOLS.match(name))
+        and not _is_there(env[name])
+    )
+
+
+def leaving_out(names: Iterable[str]) -> tuple[Step, ...]:
+    """Return the steps that unset variables."""
+    where = "Where the shell, the job or the image sets"
+    return tuple(
+        Step(title=f"{where} {name}, leave it out", command=Command(argv=("unset", name)))
+        for name in names
+    )
 
 
 def _of_python(failure: Failure, env: Mapping[str, str]) -> Iterator[str]:

@@ -104,14 +104,18 @@ class Trials:
 
     def again(self, state: State, packages: Sequence[Distribution]) -> State | None:
         """Return the state with packages written once more, where the program comes further."""
-        facts = self._original.report.observation.facts
         names = [one.name for one in packages]
-        made = installer.install_set([one.requirement for one in packages], facts, again=names)
-        steps = tuple(_alone(Step(command=one)) for one in made)
-        plan = combined(state.plan, Plan(title="", steps=steps))
+        plan = combined(state.plan, self.plan_of_again(packages))
         found = self.ends(plan, f"with {enumerate_words(names[:_NAMED])} again")
         # The lines of the same release can be compared.
         return found if found is not None and self.is_further(state, found, ()) else None
+
+    def plan_of_again(self, packages: Sequence[Distribution]) -> Plan:
+        """Return the plan that writes packages once more, and nothing else."""
+        facts = self._original.report.observation.facts
+        names = [one.name for one in packages]
+        made = installer.install_set([one.requirement for one in packages], facts, again=names)
+        return Plan(title="", steps=tuple(_alone(Step(command=one)) for one in made))
 
     def shelf(self, state: State, limits: Mapping[str, str] = MappingProxyType({})) -> Shelf:
         """Return the releases that fit a state and `limits`, specifiers by name."""

@@ -27,6 +27,7 @@ _QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
 _WORD = re.compile(r"\b[A-Z][A-Za-z0-9]{3,60}\b")
 _CALLED = re.compile(r"\b([A-Z]\w{2,60})\.\w{1,60}\(\)|'([A-Z]\w{2,60})' object")
 """A class of which a method is called, or an object is spoken of."""
+_PLAIN = re.compile(r"\w{2,100}")
 _HEAVY = ("torch", "torchvision", "torchaudio", "triton", "pip", "setuptools", "uv")
 _TOGETHER = 1.0
 """Seconds between two packages of one installation."""
@@ -64,18 +65,28 @@ def suspects(
     for name in asked:
         if words and any(_defines(here[name], word) for word in words[:_CLASSES]):
             add(name, 1, up=False)
-    late = _late(here)
+    late = came_late(here)
     every = _beneath(list(dict.fromkeys(passed)), here, environment)
-    beneath = [one for one in every if one in late and one not in ranked]
-    for name in beneath:
+    below = [one for one in every if one in late and one not in ranked]
+    for name in below:
         if words and any(_defines(here[name], word) for word in words[:_CLASSES]):
             add(name, 1, up=False)
-    beneath.sort(key=lambda one: -here[one].installed_at)
-    for name in (*asked, *beneath):
+    below.sort(key=lambda one: -here[one].installed_at)
+    for name in (*asked, *below):
         add(name, len(here), up=False)
     order = sorted(ranked, key=lambda name: (name not in late, ranked[name][0]))
     far = {name for name, (rank, _) in ranked.items() if rank == len(here) and name not in late}
     return tuple(Suspect(name, ranked[name][1]) for name in order if name not in far)[:_MOST]
+
+
+def beneath(
+    failure: Failure, here: Mapping[str, Distribution], environment: Environment
+) -> tuple[str, ...]:
+    """Return the packages that a failure names or passes through, and what they stand on."""
+    owners = {top: one.name for one in here.values() for top in tops(one)}
+    words = {frame.top for frame in failure.every} | {*_PLAIN.findall(failure.error[:2000])}
+    named = sorted({owners[one] for one in words if one in owners} - {"pip", "setuptools", "uv"})
+    return (*named, *_beneath(named, here, environment))
 
 
 def _is_heavy(name: str) -> bool:
@@ -125,7 +136,7 @@ def _beneath(
     return tuple(one for one in found if one not in names)
 
 
-def _late(here: Mapping[str, Distribution]) -> frozenset[str]:
+def came_late(here: Mapping[str, Distribution]) -> frozenset[str]:
     """Return the packages that came after most of the others."""
     times = [one.installed_at for one in here.values()]
     limit = median(times) + _TOGETHER if times else 0.0

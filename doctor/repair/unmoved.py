@@ -6,12 +6,12 @@ outside stays out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from doctor.model.plans import Plan
-from doctor.repair.damage import damaged, listed
+from doctor.repair.damage import Damage, damaged, listed
 from doctor.repair.examination import Bench
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import combined, moved_names
@@ -20,13 +20,15 @@ from doctor.repair.plan_reading import set_by
 from doctor.repair.reading import tops
 from doctor.repair.rebuilding import rebuildings
 from doctor.repair.requests import Original
-from doctor.repair.settings import without_settings
+from doctor.repair.settings import leaving_out, suspected, without_settings
 from doctor.repair.shadows import shadows
-from doctor.repair.states import State, Trials
+from doctor.repair.states import State, Trials, is_as_far
 from doctor.repair.strays import strays
-from doctor.repair.suspects import suspects
+from doctor.repair.suspects import beneath, suspects
 from doctor.repair.unowned import unowned
 
+_ALONE = 4
+"""Variables that are tried one by one."""
 _HIDDEN = "failure/module-hidden"
 
 
@@ -40,6 +42,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
         or _by_intruders(state, trials, original)
         or by_namespaces(state, trials, original)
         or _by_unowned_files(state, trials, original)
+        or _by_all_of_these(state, trials, original)
     )
 
 
@@ -50,13 +53,7 @@ def by_reinstalling(
 
     Where a package `shared` a file with another one, a finding may know more: that comes last.
     """
-    blamed = [one.name for one in suspects(state.failure, trials.here, original.environment)]
-    moved = moved_names(state.plan)
-    broken = [
-        one
-        for one in damaged(blamed, trials.here, original.environment)
-        if one.package.name not in moved and one.shared is shared
-    ]
+    broken = [one for one in _broken(state, trials, original) if one.shared is shared]
     if not broken:
         return None
     found = trials.again(state, [one.package for one in broken])
@@ -67,6 +64,49 @@ def by_reinstalling(
         plan=msgspec.structs.replace(found.plan, notes=(*found.plan.notes, *notes)),
         again=True,
     )
+
+
+def _broken(state: State, trials: Trials, original: Original) -> list[Damage]:
+    """Return the damaged packages that a failure speaks of, and those beneath them."""
+    around, here = original.environment, trials.here
+    blamed = [one.name for one in suspects(state.failure, here, around)]
+    found = damaged(blamed, here, around, beneath(state.failure, here, around))
+    moved = moved_names(state.plan)
+    return [one for one in found if one.package.name not in moved]
+
+
+def _by_all_of_these(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state with every damage and every hiding file mended, less what is needless.
+
+    The message of one may be that of the next: "optional dependency is missing".
+    """
+    parts: list[tuple[Plan, str]] = []
+    for one in _broken(state, trials, original):
+        note = f"{one.package.name} {one.package.version}: {one.why}."
+        parts.append((trials.plan_of_again([one.package]), note))
+    modules = frozenset(top for one in trials.here.values() for top in tops(one))
+    hiding = shadows(state.failure, modules, original.environment, original.host.cwd)
+    parts += [(Plan(title="", steps=(one.step,)), one.note) for one in hiding]
+    stray = unowned(state.failure, trials.here, original.environment)
+    parts += [(Plan(title="", steps=(step,)), note) for _, step, note in stray]
+
+    def ends(some: Sequence[tuple[Plan, str]], what: str) -> State | None:
+        plan = state.plan
+        for one, _ in some:
+            plan = combined(plan, one)
+        found = trials.ends(plan, what)
+        return found if found is not None and trials.is_further(state, found, ()) else None
+
+    found = ends(parts, "with all of these at once") if len(parts) > 1 else None
+    for part in tuple(parts) if found is not None else ():
+        rest = [one for one in parts if one is not part]
+        fewer = ends(rest, "without one of these")
+        if fewer is not None and found is not None and is_as_far(fewer, found):
+            found, parts = fewer, rest
+    if found is None:
+        return None
+    notes = (*found.plan.notes, *(note for _, note in parts))
+    return found._replace(plan=msgspec.structs.replace(found.plan, notes=notes), again=True)
 
 
 def _by_renaming(state: State, trials: Trials, original: Original, bench: Bench) -> State | None:
@@ -111,14 +151,39 @@ def by_settings(
 ) -> State | None:
     """Return the state without one variable of the shell that the failing packages read."""
     env = {**original.host.env, **set_by(state.plan)}
-    for what, steps in without_settings(state.failure, env, by_value=by_value):
+    ways = [what for what, _ in without_settings(state.failure, env, by_value=by_value)]
+    if not by_value:
+        # One run says whether any variable is the matter, of which no message need speak.
+        ways += [name for name in suspected(env) if name not in ways]
+        if not ways or _less(state, trials, ways) is None:
+            return None
+    return _first(state, trials, ways, goes_on)
+
+
+def _first(
+    state: State, trials: Trials, names: Sequence[str], goes_on: Callable[[], bool]
+) -> State | None:
+    """Return the state without one variable; by halves where there are several."""
+    for name in names[:_ALONE] if len(names) <= _ALONE else ():
         if not goes_on():
             return None
-        plan = combined(state.plan, Plan(title="", steps=steps))
-        found = trials.ends(plan, f"without {what}")
-        if found is not None and trials.is_further(state, found, ()):
+        if (found := _less(state, trials, [name])) is not None:
             return found
+    if len(names) <= _ALONE:
+        return None
+    half = len(names) // 2
+    for part in (names[:half], names[half:]):
+        if goes_on() and _less(state, trials, part) is not None:
+            return _first(state, trials, part, goes_on)
     return None
+
+
+def _less(state: State, trials: Trials, names: Sequence[str]) -> State | None:
+    """Return the state without some variables, where the program comes further."""
+    plan = combined(state.plan, Plan(title="", steps=leaving_out(names)))
+    what = names[0] if len(names) == 1 else f"{len(names)} variables"
+    found = trials.ends(plan, f"without {what}")
+    return found if found is not None and trials.is_further(state, found, ()) else None
 
 
 def _by_building(state: State, trials: Trials, original: Original) -> State | None:

@@ -77,7 +77,7 @@ def _hiding(failure: Failure, site: Path, owned: set[Path]) -> Iterator[tuple[Pa
             entries = sorted(folder.iterdir())[:_MOST_FILES]
             names = dict[str, list[Path]]()
             for entry in entries:
-                if entry.suffix in _MODULES or entry.is_dir():
+                if entry.suffix in _MODULES or (entry.name.isidentifier() and entry.is_dir()):
                     names.setdefault(entry.name.partition(".")[0], []).append(entry)
             for name, several in names.items():
                 own = [one for one in several if one in owned]

@@ -23,6 +23,7 @@ from doctor.repair.failures import failure_of
 from doctor.repair.merging import combined
 from doctor.repair.resolve import conflict_words
 from doctor.repair.shadows import shadows
+from doctor.repair.suspects import beneath
 
 
 def _package(site: Path, name: str, tag: str) -> Path:
@@ -166,3 +167,19 @@ def test_packages_that_come_again_take_one_step() -> None:
     assert step.command is not None
     assert step.command.argv[-2:] == ("one==1", "two==1")
     assert step.command.argv.count("--reinstall-package") == 2
+
+
+def test_a_file_that_is_gone_counts_beneath_the_packages_of_a_failure(site: Path) -> None:
+    """The message names the package above: `optional dependency 'table' is missing`."""
+    above, below = (_package(site, name, "py3-none-any") for name in ("table", "sheet"))
+    info = site / "table-1.0.dist-info/METADATA"
+    info.write_text(f"{info.read_text()}Requires-Dist: sheet\n")
+    here = {one.name: one for one in installed([str(site)])}
+    failure = failure_of("ImportError: Missing optional dependency 'table'")
+    names = beneath(failure, here, _around(site))
+    assert names == ("table", "sheet")
+    assert not damaged((), here, _around(site), names)
+    below.unlink()
+    assert above.exists()
+    (found,) = damaged((), here, _around(site), names)
+    assert found.why == "sheet/__init__.py is gone"

@@ -15,7 +15,7 @@ from doctor.model.fixes import Step
 from doctor.repair.commands import variables
 from doctor.repair.failures import failure_of
 from doctor.repair.intruders import without_intruders
-from doctor.repair.settings import without_settings
+from doctor.repair.settings import leaving_out, suspected, without_settings
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
 _SYMBOL = failure_of("ImportError: /env/libtorch.so: undefined symbol: ncclFoo")
@@ -159,3 +159,10 @@ def test_a_part_of_a_value_is_enough() -> None:
     failure = failure_of("ValueError: Propagator jaeger not found.")
     ((name, _),) = without_settings(failure, {"OTEL_PROPAGATORS": "tracecontext,jaeger"})
     assert name == "OTEL_PROPAGATORS"
+
+
+def test_any_variable_may_be_the_matter_but_not_those_of_the_shell(tmp_path: Path) -> None:
+    env = {"LAB_MODE": "old", "PYTHONUTF8": "0", "EMPTY": "", "LAB_DIR": str(tmp_path)}
+    apart = {"PWD": "/x", "PIP_INDEX_URL": "x", "HF_HUB_OFFLINE": "1", "LAB_TOKEN": "x"}
+    assert suspected({**env, **apart}) == ("LAB_MODE", "PYTHONUTF8")
+    assert [variables(step) for step in leaving_out(["LAB_MODE"])] == [{"LAB_MODE": None}]
