@@ -72,6 +72,12 @@ def _whole(package: str) -> tuple[Recipe, ...]:
             use_if=("its folder lies in site-packages, and was made for another Python",),
             note="A wheel fits the Python of its name alone (cp35 is Python 3.5); under another "
             "name it installs, and its compiled part is not found.",
-            steps=(Action(install=(distribution,), options=(Option.REINSTALL, Option.NO_CACHE)),),
+            steps=(
+                Action(
+                    install=(distribution,),
+                    options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+                ),
+                Action(install=(distribution,), options=(Option.HOLD_TORCH,)),
+            ),
         ),
     )

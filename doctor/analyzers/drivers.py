@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.recipes import LINUX, code, command, container_with_gpus, fitting
+from doctor.analyzers.recipes import (
+    LINUX,
+    another_torch,
+    code,
+    command,
+    container_with_gpus,
+    fitting,
+)
 from doctor.analyzers.texts import Text, explained
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe
@@ -66,14 +73,7 @@ def _too_old(case: Case, event: Event) -> Explanation:
     older = Recipe(
         title=f"Install a torch for a CUDA that this driver serves ({tag})",
         use_if=("the program uses torch",),
-        steps=(
-            Action(uninstall=("torch",)),
-            Action(
-                install=("torch",),
-                companions=("torchvision", "torchaudio"),
-                index=f"https://download.pytorch.org/whl/{tag}",
-            ),
-        ),
+        steps=another_torch(f"https://download.pytorch.org/whl/{tag}"),
         note="Compiled extensions (flash-attn, xformers and others) have to be of the same torch.",
     )
     return Explanation(
@@ -170,14 +170,7 @@ _TABLE: dict[str, Text] = {
             Recipe(
                 title="Install a build with CUDA",
                 use_if=("the machine has an NVIDIA GPU and a driver", "it is no Mac"),
-                steps=(
-                    Action(uninstall=("torch",)),
-                    Action(
-                        install=("torch",),
-                        companions=("torchvision", "torchaudio"),
-                        index="https://download.pytorch.org/whl/cu126",
-                    ),
-                ),
+                steps=another_torch("https://download.pytorch.org/whl/cu126"),
                 verify=(
                     "{python.executable}",
                     "-c",

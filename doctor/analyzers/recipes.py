@@ -170,6 +170,20 @@ def fitting(case: Case, recipes: Iterable[Recipe]) -> tuple[Recipe, ...]:
     )
 
 
+def another_torch(index: str) -> tuple[Action, ...]:
+    """Return the steps that put the build of torch from an index in the place of the one here.
+
+    The first removes nothing before the new one is there, and leaves alone what torch asks for;
+    the second brings what is missing of that.
+    """
+    anew = (Option.REINSTALL, Option.NO_DEPS)
+    companions = ("torchvision", "torchaudio")
+    return (
+        Action(install=("torch",), companions=companions, index=index, options=anew),
+        Action(install=("torch",), companions=companions, index=index),
+    )
+
+
 def again(requirement: str) -> Recipe:
     """Return the recipe that installs all files of a distribution again, in the same release."""
     named = "==" in requirement

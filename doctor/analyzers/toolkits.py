@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.machine import fact_text
-from doctor.analyzers.recipes import LINUX, WINDOWS, fitting
+from doctor.analyzers.recipes import LINUX, WINDOWS, another_torch, fitting
 from doctor.model.events import Event
-from doctor.model.issues import Action, Condition, Option, Recipe, Snippet
+from doctor.model.issues import Action, Condition, Recipe, Snippet
 
 _TORCH = re.compile(r"PyTorch \((\d{1,2}\.\d)\)")
 _INDEXES = {
@@ -63,15 +63,7 @@ def _recipes(case: Case, toolkit: str, torch: str) -> tuple[Recipe, ...]:
         Recipe(
             title=f"Take a torch that is built for the toolkit's CUDA ({found[1]})",
             use_if=("nothing needs the torch that is here",),
-            steps=(
-                Action(uninstall=("torch", "torchvision", "torchaudio")),
-                Action(
-                    install=("torch", "torchvision"),
-                    companions=("torchaudio",),
-                    index=f"https://download.pytorch.org/whl/{found[0]}",
-                    options=(Option.NO_CACHE,),
-                ),
-            ),
+            steps=another_torch(f"https://download.pytorch.org/whl/{found[0]}"),
             note="In a Dockerfile write the index into the line that installs torch. Then build "
             "the extension again with --no-build-isolation.",
         )

@@ -77,8 +77,26 @@ def lint_advice(recipe: Recipe, component: str) -> Iterator[str]:
     `component` is the package that its issue is about.
     """
     removed = {_name(name) for action in recipe.steps for name in action.uninstall}
+    moved = False
     for action in recipe.steps:
         wanted = {_name(one) for one in action.install}
+        if Option.HOLD_TORCH in action.options and moved:
+            yield (
+                "options: hold-torch keeps the torch that was here before the first step; "
+                "name the release of the earlier step beside the package"
+            )
+        moved = moved or "torch" in wanted
+        if "torch" in wanted & removed and not any(one.run for one in recipe.steps):
+            yield (
+                "uninstall: torch is gone where its installation fails; "
+                "say reinstall and no-deps, and install once more without them"
+            )
+        anew = Option.REINSTALL in action.options and Option.NO_DEPS not in action.options
+        if "torch" in action.install and action.index and anew:
+            yield (
+                "options: reinstall also moves what torch asks for; "
+                "say no-deps, and install once more without either"
+            )
         if "torch" in wanted and (unasked := sorted(wanted & _COMPANIONS - {component})):
             yield f"install: {', '.join(unasked)} would be new to some; name it under companions"
         anew = Option.REINSTALL in action.options or wanted <= removed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.analyzers.drivers import cuda_of
+from doctor.model.issues import Option
 from tests.analyzers.explained import explained, said
 
 COVERED = (
@@ -93,7 +94,7 @@ def test_an_older_cuda_is_offered_that_the_driver_serves() -> None:
     """A driver of CUDA 11 gets a build for cu118, and nothing is installed beside the old torch."""
     (one,) = explained("NVIDIA driver on your system is too old (found version 11040)")
     steps = one.detection.recipes[-1].steps
-    assert steps[0].uninstall == ("torch",)
+    assert steps[0].options == (Option.REINSTALL, Option.NO_DEPS)
     assert steps[1].index == "https://download.pytorch.org/whl/cu118"
 
 

@@ -185,6 +185,15 @@ def _with(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
             _with({"install": ["foo"], "options": ["no-deps", "reinstall", "upgrade"]}),
             "no-deps and upgrade",
         ),
+        (
+            _with({"install": ["torch==2.8.0"]}, {"install": ["foo"], "options": ["hold-torch"]}),
+            "keeps the torch that was here before",
+        ),
+        (_with({"uninstall": ["torch"]}, {"install": ["torch==2.8.0"]}), "torch is gone where"),
+        (
+            _with({"install": ["torch"], "index": "https://x.org", "options": ["reinstall"]}),
+            "reinstall also moves what torch asks for",
+        ),
         (_with({"env": {"LD_LIBRARY_PATH": ""}}), "env.LD_LIBRARY_PATH"),
         (_with({"install": ["foo"]}, use_if=["it is slow", "Windows"]), "'Windows' is a fact"),
         (_with({"install": ["foo"]}, use_if=["torch 2.4 or older"]), "is a fact"),

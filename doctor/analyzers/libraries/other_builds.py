@@ -39,11 +39,16 @@ def _asked_for_another(case: Case) -> tuple[Recipe, ...]:
             title=f"Install {package} from the index for torch's CUDA: {here} in the place of "
             f"{named[1]}",
             steps=(
-                Action(uninstall=(package,)),
                 Action(
                     run=(
                         *("{python.executable|python}", "-m", "pip", "install", "--no-cache-dir"),
-                        *(requirement, option, url.replace(f"/{named[1]}/", f"/{here}/")),
+                        *(
+                            "--force-reinstall",
+                            "--no-deps",
+                            requirement,
+                            option,
+                            url.replace(f"/{named[1]}/", f"/{here}/"),
+                        ),
                     )
                 ),
             ),

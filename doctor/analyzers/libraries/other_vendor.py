@@ -6,7 +6,7 @@ import re
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Option, Recipe
 
 _OF_VENDOR = re.compile(
     r"^(?:lib)?(?:torch|c10)_(?P<vendor>cuda|hip|xpu)(?:_\w{1,20})?\.(?:so|dll)$"
@@ -34,6 +34,7 @@ def of_other_vendor(case: Case, event: Event, name: str) -> Explanation | None:
     if here == match["vendor"]:
         return None
     index = f"https://download.pytorch.org/whl/{tag}"
+    together = ("torch", "torchvision", "torchaudio")
     return Explanation(
         event=event,
         precision=Precision.EXACT,
@@ -48,14 +49,12 @@ def of_other_vendor(case: Case, event: Event, name: str) -> Explanation | None:
                 Recipe(
                     title=f"Install torch, torchvision and torchaudio anew, all from {tag}",
                     steps=(
-                        Action(uninstall=("torch", "torchvision", "torchaudio")),
                         Action(
-                            run=(
-                                *("{python.executable|python}", "-m", "pip", "install"),
-                                *("--no-cache-dir", "--index-url", index),
-                                *("torch", "torchvision", "torchaudio"),
-                            )
+                            install=together,
+                            index=index,
+                            options=(Option.REINSTALL, Option.NO_DEPS),
                         ),
+                        Action(install=together, index=index),
                     ),
                     note="Programs that list torchvision or torchaudio among their requirements "
                     "bring those of PyPI back: install these last.",

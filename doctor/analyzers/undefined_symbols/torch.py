@@ -184,10 +184,9 @@ def _mixed(event: Event, file: str, symbols: tuple[str, ...]) -> Explanation:
                 Recipe(
                     title="Install the same torch again",
                     steps=(
-                        Action(uninstall=("torch",)),
                         Action(
                             install=("torch=={torch.release|<release>}",),
-                            options=(Option.REINSTALL,),
+                            options=(Option.REINSTALL, Option.NO_DEPS),
                         ),
                     ),
                     ask={"release": "the release that was installed last"},
