@@ -18,7 +18,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text, system_of
 from doctor.analyzers.recipes import LINUX, WINDOWS, by_system, command
 from doctor.model.events import Event, Level
-from doctor.model.issues import Action, Condition, Recipe
+from doctor.model.issues import Action, Condition, Range, Recipe
 
 _MOST = 2
 _NEAR = 30
@@ -294,13 +294,13 @@ def _nvcc(case: Case, event: Event, program: str) -> Explanation:
             title="Install nvcc and the headers from conda",
             use_if=(
                 Condition(fact="python.conda", present=True),
-                Condition(fact="torch.cuda_version", present=True),
+                Condition(fact="torch.cuda_version", range=Range(introduced="11.3", fixed="13.0")),
             ),
             steps=(
                 Action(
                     run=(
-                        *("conda", "install", "-p", "{python.conda}", "-c", "nvidia"),
-                        "cuda-toolkit={torch.cuda_version}",
+                        *("conda", "install", "-p", "{python.conda}"),
+                        *("-c", "nvidia/label/cuda-{torch.cuda_version}.0", "cuda-toolkit"),
                     )
                 ),
             ),
