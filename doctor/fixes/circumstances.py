@@ -32,6 +32,7 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("nvidia.fabric_wanted", "absent"): "",
     ("nvidia.uvm", "absent"): "",
     ("cuda.gcc_max", "absent"): "",
+    ("cuda.gcc_max", "present"): "a CUDA toolkit is installed",
     ("python.minor", "absent"): "",
     ("torch.cuda_tag", "absent"): "",
     ("torch.wanted_tag", "absent"): "",
@@ -40,6 +41,67 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("torch.version", "absent"): "",
     ("torch.build", "absent"): "",
 }
+_UNSEEN: Mapping[tuple[str, str], str] = {
+    ("amd.blacklisted_in", "matches"): "a file of /etc/modprobe.d blocks amdgpu",
+    ("amd.blocked_by", "absent"): "nomodeset is not on the kernel's command line",
+    ("amd.blocked_by", "present"): "nomodeset is on the kernel's command line",
+    ("amd.left_out", "matches"): "the kernel's log says: PCI rejects atomics",
+    ("cuda.missing_system_packages", "present"): "packages of the toolkit are missing",
+    ("host.service", "absent"): "this is no service of systemd",
+    ("host.service", "equals"): "this is a service of systemd",
+    ("host.unit", "absent"): "the name of the service's unit is not known",
+    ("host.unit", "present"): "the name of the service's unit is known",
+    ("intel.blocked_by", "present"): "nomodeset is on the kernel's command line",
+    ("intel.firmware_missing", "present"): "the kernel's log says that the firmware is missing",
+    ("intel.kernel_older", "present"): "the kernel is older than the card",
+    ("intel.render", "equals"): "this user may not open /dev/dri/renderD*",
+    ("nvidia.blacklisted_in", "matches"): "a file of /etc/modprobe.d blocks nvidia",
+    ("nvidia.compat_outdated", "absent"): "no older cuda-compat comes first",
+    ("nvidia.compat_outdated", "present"): "an older cuda-compat comes first",
+    ("nvidia.computing", "absent"): "nothing computes on the GPU",
+    ("nvidia.computing", "present"): "something computes on the GPU",
+    ("nvidia.ecc_uncorrected", "absent"): "nobody named the GPU with the errors",
+    ("nvidia.fabric_manager", "absent"): "the fabric manager is not installed",
+    ("nvidia.fabric_manager", "present"): "the fabric manager is installed",
+    ("nvidia.fabric_manager_differs", "absent"): "it has the very version of the driver",
+    ("nvidia.fabric_of_host", "absent"): "the NVSwitches are this machine's own",
+    ("nvidia.firmware_missing", "present"): "the kernel's log says that the firmware is missing",
+    ("nvidia.gpu_errors", "absent"): "no GPU reports an error",
+    ("nvidia.gpu_errors", "matches"): "nvidia-smi says that a GPU requires a reset",
+    ("nvidia.gpu_errors.index", "present"): "the number of the GPU is known",
+    ("nvidia.gpus_barred", "present"): "the service may not open /dev/nvidia*",
+    ("nvidia.libcuda", "absent"): "the driver's library libcuda.so.1 is not installed",
+    ("nvidia.libcuda", "matches"): "libcuda.so.1 lies in a folder of the system",
+    ("nvidia.libcuda", "present"): "the driver's library libcuda.so.1 is installed",
+    ("nvidia.libcuda_older", "equals"): "libcuda in the container is older than the driver",
+    ("nvidia.libraries_empty", "present"): "the driver's libraries are files without content",
+    ("nvidia.module_file", "present"): "the driver's module is built for the running kernel",
+    ("nvidia.needs_legacy_driver", "absent"): "the GPU is no Maxwell, Pascal or Volta",
+    ("nvidia.needs_legacy_driver", "present"): "the GPU is a Maxwell, Pascal or Volta",
+    ("nvidia.needs_older_driver", "absent"): "the GPU is no Kepler and no Fermi",
+    ("nvidia.needs_open_module", "absent"): "the GPU is older than Blackwell",
+    ("nvidia.nodes_missing", "present"): "a file /dev/nvidia* is missing",
+    ("nvidia.nodes_refused", "present"): "this user may not open /dev/nvidia*",
+    ("nvidia.nodes_stale", "present"): "a file /dev/nvidia* has another number than the driver",
+    ("nvidia.nodes_wrong", "matches"): "a file /dev/nvidia* has the wrong number",
+    ("nvidia.nvlsm", "absent"): "the package nvlsm is not installed",
+    ("nvidia.prime_select", "absent"): "there is no prime-select",
+    ("nvidia.prime_select", "present"): "prime-select is installed",
+    ("nvidia.switcher", "equals"): "that program switched the GPU off",
+    ("nvidia.undriven", "absent"): "the NVIDIA driver holds the card",
+    ("nvidia.undriven", "present"): "no driver holds the card",
+    ("nvidia.uninstaller", "present"): "the program nvidia-uninstall is there",
+    ("nvidia.vgpu_token", "absent"): "no token of a licence server is in place",
+    ("nvidia.vgpu_token", "present"): "the token of a licence server is in place",
+    ("nvidia.visible", "absent"): "nvidia-smi shows no GPU",
+    ("nvidia.xid_gsp", "absent"): "the kernel's log has no Xid 119 or 120",
+    ("nvidia.xid_gsp", "present"): "the kernel's log has Xid 119 or 120",
+    ("nvidia.xid_reset", "present"): "the Xid of the kernel's log asks for a reset",
+    ("nvidia.xid_restart", "absent"): "no Xid of the kernel's log asks for a restart",
+    ("nvidia.xid_restart", "present"): "an Xid of the kernel's log asks for a restart",
+}
+"""What a condition on the machine asks of a reader, where nobody could look."""
+_CONTAINERS = {"docker": "Docker", "podman": "Podman", "kubernetes": "Kubernetes", "lxc": "LXC"}
 _STATEMENTS = {
     "nvidia.gpu_present": ("the machine has an NVIDIA GPU", "the machine has no NVIDIA GPU"),
     "intel.gpu_present": ("the machine has an Intel GPU", "the machine has no Intel GPU"),
@@ -124,7 +186,16 @@ def unseen(condition: Condition) -> str:
     operator = next((name for name in _OPERATORS if getattr(condition, name) is not None), "equals")
     if (condition.fact, operator) in _SENTENCES:
         return ""
+    if (sentence := _UNSEEN.get((condition.fact, operator))) is not None:
+        return sentence
     value = getattr(condition, operator)
+    if condition.fact == "host.container" and operator == "matches":
+        kinds = [name for word, name in _CONTAINERS.items() if word in str(value)]
+        return f"this is a container of {' or '.join(kinds)}"
+    if condition.fact == "host.distribution_version":
+        return f"the distribution is of release {as_text(value)}"
+    if condition.fact == "nvidia.device_file_mode":
+        return f"/proc/driver/nvidia/params gives device files the mode {as_text(value)}"
     words = {
         "present": "there",
         "absent": "not there",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from doctor.base.literals import required_literals
 from doctor.events.surroundings import surrounding_facts
 from doctor.logs.environment import environment_facts
 from doctor.logs.interpreters import interpreter_of
 from doctor.logs.pythons import python_of
-from doctor.logs.stated import built_for, releases
+from doctor.logs.stated import Stated, built_for, releases
 from doctor.model.facts import Fact, present
 from doctor.model.observation import Log
 
@@ -45,6 +45,11 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("torch.version",),
     ),
     (r"PyTorch \S{1,40} with CUDA \S{1,12} \(you have (\d[\w.+]{2,40})\)", ("torch.version",)),
+    (
+        r"incompatible torch version (\d[\w.+]{2,40}) for torchao version (\d[\w.+]{2,40})",
+        ("torch.version", "package.torchao.version"),
+    ),
+    (r"\bbut you have torch (\d[\w.+]{2,40}) which is", ("torch.version",)),
     (r"[/\\]torch-(\d[\w.+]{2,40})\.dist-info", ("torch.version",)),
     (r"\bxformers version: (\d[\w.+]{2,40})", ("package.xformers.version",)),
     (r"`?transformers`? version: (\d[\w.+]{2,40})", ("package.transformers.version",)),
@@ -149,7 +154,17 @@ def log_facts(log: Log) -> dict[str, Fact]:
         # toolkit.
         facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}
     facts = {**_stated(log, text), **facts}
-    return facts | environment_facts(lines)
+    return {**_build(facts), **facts} | environment_facts(lines)
+
+
+def _build(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return the build of torch that its release ends in, `+cpu` or `+cu126`."""
+    torch = facts.get("torch.version")
+    if torch is None:
+        return {}
+    build, cuda = built_for(Stated("torch", str(torch.value), "", 0))
+    named = {"torch.build": build, "torch.cuda_version": cuda}
+    return {name: present(value, torch.source) for name, value in named.items() if value}
 
 
 def _stated(log: Log, text: str) -> dict[str, Fact]:

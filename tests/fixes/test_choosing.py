@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from doctor.catalog import loading
-from doctor.fixes.choosing import applicable, is_open
+from doctor.fixes.choosing import applicable, is_open, on_machine
+from doctor.fixes.circumstances import circumstance, unseen
 from doctor.model.facts import Facts, absent, present
 from doctor.model.issues import Action, Condition, Range, Recipe
 
@@ -103,3 +104,14 @@ def test_nobody_is_asked_whether_a_machine_is_no_jetson_unless_it_is_changed() -
     driver = Recipe(title="driver", use_if=(jetson,), steps=(Action(run=("a",), sudo=True),))
     assert not is_open(_install("torch", "torch", use_if=(jetson,)), {})
     assert is_open(driver, {})
+
+
+def test_each_condition_on_the_machine_is_a_sentence_that_a_reader_can_decide() -> None:
+    bare = [
+        f"{name}: {unseen(one)}"
+        for name, issue in loading.load().issues.items()
+        for recipe in issue.fixes
+        for one in recipe.conditions
+        if on_machine(recipe) and not circumstance(one) and unseen(one).startswith("the fact ")
+    ]
+    assert bare == []

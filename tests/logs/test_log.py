@@ -181,3 +181,26 @@ def test_hostile_logs_take_linear_time(piece: str) -> None:
 def test_a_log_shows_where_it_was_printed(line: str, name: str, value: object) -> None:
     facts = log_facts(Log(source="x", lines=(line,)))
     assert (facts[name].value if name in facts else None) == value
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        (
+            "PyTorch 2.7.0+cu126 with CUDA 1206 (you have 2.7.0+cpu)",
+            {"torch.version": "2.7.0+cpu", "torch.build": "cpu"},
+        ),
+        (
+            "incompatible torch version 2.8.0+cu129 for torchao version 0.14.0",
+            {"torch.build": "cuda", "torch.cuda_version": "12.9"},
+        ),
+        (
+            "torchaudio 2.3.1 requires torch==2.3.1, but you have torch 2.3.0 which is wrong",
+            {"torch.version": "2.3.0"},
+        ),
+    ],
+)
+def test_a_message_names_the_torch_that_is_here_and_its_build(
+    line: str, known: dict[str, object]
+) -> None:
+    assert known.items() <= _facts(line).items()
