@@ -93,7 +93,7 @@ _TABLE: dict[str, Text] = {
                 steps=(
                     Action(
                         run=(
-                            *("python", "-c"),
+                            *("{python.executable}", "-c"),
                             "import os; os.replace('uv.lock', 'uv.lock.old')",
                         )
                     ),

@@ -325,7 +325,7 @@ _OF_PYTHON = (
         steps=(
             Action(
                 run=(
-                    *("python", "-c"),
+                    *("{python.executable}", "-c"),
                     "import torch; print(torch.utils.cmake_prefix_path)",
                 )
             ),

@@ -54,7 +54,7 @@ def _blocking() -> tuple[Recipe, ...]:
         command(
             "Have compute-sanitizer name the kernel and the address",
             "compute-sanitizer",
-            "python",
+            "{python.executable}",
             "<script>",
             note="It is a part of the CUDA toolkit, and slows the program down a lot.",
             ask={"script": "the program that fails, made small"},

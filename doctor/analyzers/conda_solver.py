@@ -306,7 +306,11 @@ def _of_pip(event: Event, requirement: str) -> Explanation | None:
         (
             Recipe(
                 title="Install it by pip, from the index that has it, into the same environment",
-                steps=(Action(run=("python", "-m", "pip", "install", requirement, *option)),),
+                steps=(
+                    Action(
+                        run=("{python.executable}", "-m", "pip", "install", requirement, *option)
+                    ),
+                ),
             ),
         ),
         name="package-of-pip",
@@ -328,7 +332,7 @@ _WITHOUT_BUILDS = (
         "by themselves. On the other system, conda env export --from-history writes a list that "
         "fits all.",
         steps=(
-            Action(run=("python", "-c", _STRIP)),
+            Action(run=("{python.executable}", "-c", _STRIP)),
             Action(run=("conda", "env", "create", "-f", "environment-plain.yml")),
         ),
     ),

@@ -263,12 +263,26 @@ _TABLE: dict[str, Text] = {
             Recipe(
                 title="Write the list of GPUs anew",
                 use_if=(LINUX,),
+                unless=(r"CDI devices \S{0,40}amd\.com/",),
                 steps=(
                     Action(
                         run=("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
                         sudo=True,
                     ),
                 ),
+            ),
+            Recipe(
+                title="Write the list of AMD's GPUs anew",
+                use_if=(LINUX, "the device is one of amd.com"),
+                shown=(r"CDI devices \S{0,40}amd\.com/",),
+                unless=(r"CDI devices \S{0,40}nvidia\.com/",),
+                steps=(
+                    Action(
+                        run=("amd-ctk", "cdi", "generate", "--output=/etc/cdi/amd.json"),
+                        sudo=True,
+                    ),
+                ),
+                note="amd-ctk is part of AMD's Container Toolkit.",
             ),
         ),
         severity=Severity.ERROR,

@@ -63,10 +63,7 @@ _TABLE: dict[str, Text] = {
         (
             Recipe(
                 title="Take the cuda-python that still has the old names",
-                steps=(
-                    Action(uninstall=("cuda-python", "cuda-bindings")),
-                    Action(install=("cuda-python<13",), options=(Option.HOLD_TORCH,)),
-                ),
+                steps=(Action(install=("cuda-python<13",), options=(Option.HOLD_TORCH,)),),
                 note="Where RAPIDS asks for it, take the release that its metadata name.",
             ),
             code(
@@ -126,7 +123,7 @@ _TABLE: dict[str, Text] = {
             ),
             command(
                 "See which toolkit, libNVVM and GPU Numba finds",
-                "python",
+                "{python.executable}",
                 "-c",
                 "from numba import cuda; cuda.detect(); "
                 "from numba.cuda.cudadrv.libs import test; test()",
@@ -229,7 +226,7 @@ _TABLE: dict[str, Text] = {
             ),
             command(
                 "See which GPUs TensorFlow sees, and why not",
-                "python",
+                "{python.executable}",
                 "-c",
                 "import tensorflow as tf; print(tf.__version__, "
                 "tf.config.list_physical_devices('GPU'))",
@@ -246,7 +243,7 @@ _TABLE: dict[str, Text] = {
         (
             command(
                 "See the releases",
-                "python",
+                "{python.executable}",
                 "-m",
                 "pip",
                 "show",
@@ -279,7 +276,7 @@ _TABLE: dict[str, Text] = {
             ),
             command(
                 "See the release of TensorRT",
-                "python",
+                "{python.executable}",
                 "-c",
                 "import tensorrt; print(tensorrt.__version__)",
                 look=True,

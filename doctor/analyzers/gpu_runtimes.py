@@ -191,7 +191,7 @@ _TABLE: dict[str, Text] = {
         (
             command(
                 "Print the release on each machine, in the environment of the job",
-                "python",
+                "{python.executable}",
                 "-c",
                 "import torch; print(torch.__version__, torch.cuda.nccl.version())",
                 look=True,

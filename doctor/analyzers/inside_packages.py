@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, Caller, distinct, frames, is_library, package_of
 from doctor.analyzers.python_names import is_passing
-from doctor.analyzers.recipes import code, command, in_fresh_environment, newest
+from doctor.analyzers.recipes import PIN_TORCH, code, command, in_fresh_environment, newest
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence, Severity
@@ -47,8 +47,6 @@ _ENGINES = {
     "tensorrt_llm": "tensorrt-llm",
 }
 """Programs that run models, by their import names: they change every week."""
-_PIN_TORCH = {"vllm", "sglang", "lmdeploy", "unsloth", "tensorrt-llm"}
-"""Those that name one torch release: beside the torch that is here, an older one would be taken."""
 _SOURCES = re.compile(r"[/\\](sglang|vllm|lmdeploy|unsloth)(?:_compiled_cache)?[/\\]")
 _ADDON = re.compile(r"[/\\](custom_nodes)[/\\]([^/\\]{1,100})[/\\]")
 _FAULT = re.compile(
@@ -266,9 +264,10 @@ def _addon(case: Case, event: Event) -> Explanation | None:
         "add-on, or with what it was given.",
         "addon-fails",
         command(
-            f"Bring {name} up to date, and ComfyUI with it",
+            f"Bring {name} up to date",
             *("git", "-C", f"custom_nodes/{name}", "pull"),
             use_if=("the current folder is ComfyUI's",),
+            note="Where it is the newest, bring ComfyUI itself up to date.",
         ),
         command(
             "See whether it works without add-ons",
@@ -302,7 +301,7 @@ def _engine(case: Case, event: Event) -> Explanation | None:
             note="Images have a newer tag. Where the newest release fails alike, start it "
             "with as few options as possible.",
         )
-        if named in _PIN_TORCH
+        if named in PIN_TORCH
         else newest(
             named,
             title=f"Take the newest {named}",
@@ -340,7 +339,7 @@ def _between(case: Case, event: Event) -> Explanation | None:
 
 def _of_one_time(inner: str, outer: str) -> Recipe:
     """Return the recipe that brings two packages to releases that know each other."""
-    if outer in _PIN_TORCH:
+    if outer in PIN_TORCH:
         return in_fresh_environment(
             f"Take the newest {outer} with the {inner} that it asks for, in a fresh environment",
             outer,

@@ -274,7 +274,13 @@ def _python(event: Event, name: str) -> Explanation:
                     note="The same minor release, from python.org; both folders go beside "
                     "python.exe.",
                     steps=(
-                        Action(run=("python", "-c", "import sys; print(sys.version, sys.prefix)")),
+                        Action(
+                            run=(
+                                "{python.executable}",
+                                "-c",
+                                "import sys; print(sys.version, sys.prefix)",
+                            )
+                        ),
                     ),
                     lasting=False,
                 ),

@@ -152,7 +152,7 @@ def _comfyui(case: Case) -> tuple[Recipe, ...]:
     )
     low = command(
         "Start ComfyUI so that it moves what it does not use out of the GPU",
-        *("python", "main.py", "--lowvram"),
+        *("{python.executable}", "main.py", "--lowvram"),
         use_if=("the current folder is ComfyUI's",),
     )
     small = code(

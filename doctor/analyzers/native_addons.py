@@ -181,9 +181,9 @@ _TABLE: dict[str, Text] = {
             ),
             command(
                 "Install the package again, with its DLLs",
-                *("npm", "install", "--force"),
-                use_if=(WINDOWS,),
-                note="A packaged program has to hold the other files of the module's folder too.",
+                *("npm", "ci"),
+                use_if=(WINDOWS, "a package-lock.json lies in the current folder"),
+                note="It makes node_modules anew. A packaged program has to hold the other files of the module's folder too.",
             ),
         ),
         severity=Severity.ERROR,

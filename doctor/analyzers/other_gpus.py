@@ -12,7 +12,7 @@ from doctor.model.scales import Severity
 
 _OVERRIDES = {
     "gfx90c": "9.0.0",
-    "gfx1010": "10.1.0",
+    "gfx1010": "10.3.0",
     "gfx1031": "10.3.0",
     "gfx1032": "10.3.0",
     "gfx1033": "10.3.0",
@@ -23,7 +23,8 @@ _OVERRIDES = {
 }
 """The value of HSA_OVERRIDE_GFX_VERSION with which a chip runs code of its nearest relative.
 
-gfx1031 to gfx1036 have the instructions of gfx1030 and gfx1103 those of gfx1100 (LLVM, User Guide
+gfx1031 to gfx1036 have the instructions of gfx1030 and gfx1103 those of gfx1100, and gfx1010 runs
+the code of gfx1030 for most programs (LLVM, User Guide
 for AMDGPU Backend, Processors: https://llvm.org/docs/AMDGPUUsage.html#processors).
 """
 

@@ -232,7 +232,9 @@ def _installed_elsewhere(case: Case, event: Event, distribution: str) -> Explana
                 Recipe(
                     title="See which Python each of them is",
                     steps=(
-                        Action(run=("python", "-c", "import sys; print(sys.executable)")),
+                        Action(
+                            run=("{python.executable}", "-c", "import sys; print(sys.executable)")
+                        ),
                         Action(run=("pip", "--version")),
                     ),
                     lasting=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from doctor.analyzers.case import Case
@@ -12,6 +13,8 @@ WINDOWS = Condition(fact="host.os", equals="windows")
 MACOS = Condition(fact="host.os", equals="macos")
 UNIX = Condition(fact="host.os", one_of=("linux", "macos"))
 _SYSTEMS = {"linux", "windows", "macos"}
+PIN_TORCH = frozenset({"vllm", "sglang", "lmdeploy", "unsloth", "tensorrt-llm"})
+"""Those that name one torch release: beside the torch that is here, an older one would be taken."""
 
 
 def command(
@@ -114,13 +117,13 @@ def newest(*packages: str, title: str, use_if: tuple[Condition | str, ...] = ())
     )
 
 
-def in_fresh_environment(title: str, package: str, *, note: str = "") -> Recipe:
+def in_fresh_environment(title: str, requirement: str, *, note: str = "") -> Recipe:
     """Return a recipe that installs a package, with its own torch, beside what is here.
 
     The newest releases serve 3.12; the Python that comes first on PATH may be older.
     """
-    folder = f".venv-{package}"
-    install = ("uv", "pip", "install", "--python", folder, "--torch-backend=auto", package)
+    folder = f".venv-{re.split('[^a-z0-9-]', requirement)[0]}"
+    install = ("uv", "pip", "install", "--python", folder, "--torch-backend=auto", requirement)
     return Recipe(
         title=title,
         note=note,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from packaging.version import Version
 
 from doctor.analyzers.inventory import NAME, Caller, is_version
+from doctor.analyzers.recipes import PIN_TORCH, in_fresh_environment
 from doctor.model.issues import Action, Option, Recipe
 from doctor.timelines import names
 from doctor.timelines.names import History
@@ -166,6 +167,8 @@ def _move(found: Fit, caller: Caller | None) -> Recipe | None:
         other = names.distribution_of(caller.name) or caller.name
         if found.way == "new" and NAME.fullmatch(other):
             conditions = (f"{other} has no release for the installed {name}",)
+    if name in PIN_TORCH:
+        return in_fresh_environment(f"{title}, in an environment of its own", found.requirement)
     return Recipe(
         title=title,
         use_if=conditions,

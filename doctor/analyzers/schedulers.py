@@ -154,7 +154,7 @@ _TABLE: dict[str, Text] = {
                 "env",
                 "-u",
                 "SLURM_NTASKS",
-                "python",
+                "{python.executable}",
                 "<program>.py",
                 ask={"program": "the program"},
                 use_if=(LINUX,),

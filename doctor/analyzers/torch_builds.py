@@ -52,6 +52,7 @@ def newest_for_python(case: Case, capability: str) -> tuple[Recipe, ...]:
             return (
                 Recipe(
                     title=f"Take torch {release}, the newest for Python {python}, from {tag}",
+                    use_if=("driver 580 or newer is there",) if tag >= "cu130" else (),
                     note="Compile extensions again afterwards.",
                     steps=(
                         Action(

@@ -241,7 +241,7 @@ _WHOLE_TOOLKIT = Recipe(
 )
 
 
-_BESIDE_TOOLKIT = ("NCCL", "cuDNN")
+_BESIDE_TOOLKIT = ("NCCL", "cuDNN", "CUTLASS")
 """What NVIDIA's toolkit does not bring."""
 
 

@@ -195,7 +195,7 @@ SEE_NVCC = (
         note="Set CUDA_HOME to the toolkit of the release that torch was built with.",
         steps=(
             Action(run=("nvcc", "--version")),
-            Action(run=("python", "-c", "import torch; print(torch.version.cuda)")),
+            Action(run=("{python.executable}", "-c", "import torch; print(torch.version.cuda)")),
         ),
         lasting=False,
     ),

@@ -259,7 +259,7 @@ def _other_wheel(event: Event) -> tuple[Recipe, ...]:
         Recipe(
             title="Take another release of the package, or build it from its sources",
             use_if=("the fresh wheel has the same fault: its name promises both processors",),
-            steps=(Action(run=("python", "-m", "pip", "install", "--no-binary", known, known)),),
+            steps=(Action(install=(known,), options=(*_FRESH, Option.NO_BINARY)),),
             ask=ask,
         ),
     )
@@ -311,7 +311,7 @@ def _on_windows(event: Event, name: str) -> Explanation:
                     steps=(
                         Action(
                             run=(
-                                "python",
+                                "{python.executable}",
                                 "-c",
                                 "import struct; print(struct.calcsize('P') * 8)",
                             )

@@ -60,7 +60,15 @@ def _start(event: Event, name: str) -> Explanation:
                 Recipe(
                     title="Import torch before the other packages",
                     note="The first package that loads a runtime decides for the process.",
-                    steps=(Action(run=("python", "-c", "import torch; print(torch.__version__)")),),
+                    steps=(
+                        Action(
+                            run=(
+                                "{python.executable}",
+                                "-c",
+                                "import torch; print(torch.__version__)",
+                            )
+                        ),
+                    ),
                     lasting=False,
                 ),
             ),

@@ -116,7 +116,7 @@ def _recipes(case: Case, key: str, path: str) -> tuple[Recipe, ...]:
     recipes.append(
         Recipe(
             title=f"See which {package} is installed, and which one torch asks for",
-            steps=(Action(run=("python", "-m", "pip", "check")),),
+            steps=(Action(run=("{python.executable}", "-m", "pip", "check")),),
             lasting=False,
         )
     )

@@ -236,7 +236,7 @@ def _torch(event: Event, name: str, symbols: list[str]) -> Explanation:
                     steps=(
                         Action(
                             run=(
-                                *("python", "-c"),
+                                *("{python.executable}", "-c"),
                                 (
                                     "import torch; print(torch.utils.cmake_prefix_path, "
                                     "torch.compiled_with_cxx11_abi())"

@@ -149,7 +149,7 @@ def _other_abi(event: Event, file: str, found: Range, symbols: tuple[str, ...]) 
                     steps=(
                         Action(
                             run=(
-                                *("python", "-c"),
+                                *("{python.executable}", "-c"),
                                 "import torch; print(torch.compiled_with_cxx11_abi())",
                             )
                         ),
