@@ -48,7 +48,7 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 def _after(case: Case, event: Event) -> list[str]:
     """Return the lines of a statement, with the one before them."""
-    return [line[:LONGEST] for line in case.log.lines[max(event.at - 2, 0) : event.at + _SPAN]]
+    return [line[:LONGEST] for line in case.log.lines[max(event.at - 4, 0) : event.at + _SPAN]]
 
 
 def _conflict(case: Case, event: Event) -> Explanation | None:
@@ -76,7 +76,9 @@ def _conflict(case: Case, event: Event) -> Explanation | None:
         title,
         "The resolver tried every choice, and these two rules exclude each other. One of them has "
         "to go: the pin, or the release of the package that sets the other rule.",
-        _loosened(one, other) if "you" in {one.who, other.who} else _rewritten(one, other),
+        _loosened(one, other)
+        if "you" in {one.who, other.who}
+        else _rewritten(one, other, _extra_asked(lines)),
         contradicts=("torch/pins-contradict",) if event.speaker == "pip" else (),
     )
 
@@ -167,9 +169,9 @@ def _is_bounded(rule: Rule) -> bool:
     return any(spec.operator in ("<", "<=", "==", "~=") for spec in rule.specifier)
 
 
-def _rewritten(one: Rule, other: Rule) -> tuple[Recipe, ...]:
+def _rewritten(one: Rule, other: Rule, asked: str) -> tuple[Recipe, ...]:
     """Return what to change in the list of a project; its own name is no name for an installer."""
-    if extras := _two_extras(one.who, other.who):
+    if extras := _two_extras(one.who, other.who, asked):
         return extras
     if not is_own(other.who) or not str(one.specifier):
         return () if is_own(one.who) or is_own(other.who) else _between(one, other)
@@ -189,7 +191,15 @@ def _rewritten(one: Rule, other: Rule) -> tuple[Recipe, ...]:
 _EXTRA = re.compile(r"([A-Za-z][\w.-]{0,80})\[([\w.-]{1,60})\]$")
 
 
-def _two_extras(one: str, other: str) -> tuple[Recipe, ...]:
+_EXTRA_ASKED = re.compile(r"\buv .{0,200}--extra[ =]([\w.-]{1,60})")
+
+
+def _extra_asked(lines: list[str]) -> str:
+    """Return the extra that the command of the log asks for."""
+    return next((match[1] for line in lines if (match := _EXTRA_ASKED.search(line))), "")
+
+
+def _two_extras(one: str, other: str, asked: str) -> tuple[Recipe, ...]:
     """Return what helps where two extras of one project exclude each other.
 
     uv locks all extras of a project together, unless they are declared as conflicts
@@ -198,7 +208,7 @@ def _two_extras(one: str, other: str) -> tuple[Recipe, ...]:
     first, second = _EXTRA.match(one), _EXTRA.match(other)
     if not first or not second or first[1] != second[1] or first[2] == second[2]:
         return ()
-    wanted = min((first[2], second[2]), key=lambda extra: (extra != "all", extra))
+    wanted = asked or min((first[2], second[2]), key=lambda extra: (extra != "all", extra))
     return (
         Recipe(
             title=f"Install the extra {wanted} alone, without locking the project",

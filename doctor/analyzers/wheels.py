@@ -195,6 +195,8 @@ def _tagged(case: Case, event: Event, inventory: Inventory) -> Explanation | Non
     requirement = event.objects["requirement"].replace("==", " ")
     name = bare_name(requirement)
     hint = " ".join(case.log.lines[event.at : event.at + 12])[:6000]
+    if "limiting your project's supported" in " ".join(hint.split()):
+        return None  # the module uv_spans explains it
     mine = _TAGS.search(hint)
     tags = _LISTED_TAG.findall(hint.partition("following")[2])[:40]
     here = next((one for one in mine.groups() if one), "") if mine else event.objects.get("tag", "")
