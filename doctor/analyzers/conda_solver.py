@@ -38,7 +38,7 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 def _systems(case: Case) -> Iterator[Explanation]:
     """Yield what conda says of the system itself: no choice of packages mends it."""
-    for event in distinct(case, "nothing-provides", "system-too-old", most=6):
+    for event in case.of("nothing-provides", "system-too-old"):
         match = re.match(
             r"__(glibc|cuda|osx|linux|win|archspec|unix)\b\s{0,4}(.{0,80})",
             event.objects["requirement"],
@@ -49,6 +49,10 @@ def _systems(case: Case) -> Iterator[Explanation]:
         package = event.objects.get("package", "a package of this environment")
         if match[1] == "glibc" and (number := re.search(r">=(2\.\d{1,3})", wanted)):
             yield glibc_of_conda(case, event, package, number[1])
+            return
+        if match[1] in _OTHER_KINDS:
+            first = next(case.of("nothing-provides", "system-too-old"))  # beside conda's own words
+            yield _other_system(case, first, package, _OTHER_KINDS[match[1]])
             return
         title, cause, recipes = _SYSTEM_LEAVES.get(match[1], _OTHER_SYSTEM)
         if match[1] == "cuda" and any("pixi" in line for line in case.log.lines):
@@ -62,6 +66,35 @@ def _systems(case: Case) -> Iterator[Explanation]:
             contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
         )
         return
+
+
+_OTHER_KINDS = {"unix": "Linux or macOS", "linux": "Linux", "win": "Windows"}
+
+
+def _other_system(case: Case, event: Event, package: str, system: str) -> Explanation:
+    """Explain a package for another system, mostly in a list that was exported there."""
+    return explanation(
+        event,
+        f"The list was written on another system: {package} is for {system} alone",
+        "conda env export writes exact builds (name=1.0=py39h…_0), and only the system where it "
+        "ran has them.",
+        (
+            *_WITHOUT_BUILDS,
+            *(
+                (
+                    Recipe(
+                        title="Make the environment in WSL 2, which is a Linux",
+                        use_if=("this is Windows, and the program needs Linux",),
+                        steps=(Action(run=("wsl", "--install")),),
+                    ),
+                )
+                if system != "Windows" and case.context.os != "linux"
+                else ()
+            ),
+        ),
+        name="conda-other-system",
+        contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
+    )
 
 
 _FOR_PIXI = Recipe(
@@ -225,6 +258,24 @@ def _provided(case: Case, event: Event) -> Explanation | None:
     requirement, package = event.objects["requirement"].strip(), event.objects.get("package", "")
     if requirement.startswith("__"):
         return None
+    builds = [
+        one.objects["requirement"]
+        for one in case.of("nothing-provides")
+        if _EXACT_BUILD.search(one.objects["requirement"])
+    ]
+    if len(builds) > _FEW_BUILDS and event.objects["requirement"] in builds:
+        if event.objects["requirement"] != builds[0]:
+            return None  # the first one speaks for all of them
+        return explanation(
+            event,
+            f"No channel that was asked has {len(builds)} exact builds of the list, such as "
+            f"{builds[0]}",
+            "A list with build strings (name=1.0=py39h…_0) fits only the system, the channels and "
+            "the time in which it was written: conda env export makes one.",
+            _WITHOUT_BUILDS,
+            name="conda-builds",
+            contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
+        )
     return explanation(
         event,
         f"No channel that was asked has {requirement}"
@@ -234,6 +285,9 @@ def _provided(case: Case, event: Event) -> Explanation | None:
         (_search(requirement),) if _search_name(requirement) else (),
         exact=False,
     )
+
+
+_EXACT_BUILD = re.compile(r"^[\w.-]{1,80} ?=?=?[\d][\w.!+]{0,40} \w{1,60}_\w{1,40}$")
 
 
 def _search_name(requirement: str) -> str:

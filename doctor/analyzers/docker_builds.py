@@ -26,11 +26,17 @@ _NO_DRIVER = re.compile(
     r"Found no NVIDIA driver|No CUDA GPUs are available|IndexError: list index out of range"
     r"|libcuda\.so\.1: cannot open shared object"
 )
+_KILLED = re.compile(
+    r"(?:executor failed running \[|process ['\"]/bin/sh -c |The command '/bin/sh -c )"
+    r".{1,2000}(?:exit code:|non-zero code:|exit status) 137\b"
+)
 _ABOVE = 30
 
 
 def explain(case: Case) -> Iterator[Explanation]:
-    """Yield that a build of an image, or of an extension, sees no GPU."""
+    """Yield that a step of an image was killed, or that a build sees no GPU."""
+    if (killed := next((one for one in case.events if _KILLED.search(one.text)), None)) is not None:
+        yield _out_of_memory(killed)
     for event in case.events:
         if not _NO_DRIVER.search(event.text):
             continue
@@ -43,6 +49,39 @@ def explain(case: Case) -> Iterator[Explanation]:
         if in_image and "IndexError" not in event.text:
             yield _image(event)
             return
+
+
+def _out_of_memory(event: Event) -> Explanation:
+    return explanation(
+        event,
+        "A step of the image was killed (137), mostly since Docker's memory ran out",
+        "137 is 128 and signal 9. pip reads a wheel such as torch whole into memory where it "
+        "caches it, and compilers of CUDA take several GiB each.",
+        (
+            code(
+                "Have pip keep no copy in its cache, which takes less memory",
+                "the Dockerfile",
+                "RUN pip install --no-cache-dir -r requirements.txt",
+                before="RUN pip install -r requirements.txt",
+            )
+            if "pip install" in event.text
+            else code(
+                "Let the step compile with one job",
+                "the Dockerfile, before the step",
+                "ENV MAX_JOBS=1 CMAKE_BUILD_PARALLEL_LEVEL=1 CARGO_BUILD_JOBS=1",
+                use_if=("the step compiles",),
+            ),
+            code(
+                "Give Docker Desktop more memory",
+                "Settings, Resources, Memory; with WSL 2 the file .wslconfig in the user's folder",
+                "[wsl2]\nmemory=12GB",
+                use_if=("Docker Desktop runs the build",),
+                note="wsl --shutdown ends WSL, and the new limit holds from its next start on.",
+            ),
+        ),
+        name="step-killed",
+        contradicts=("failure/ended-by-sigkill",),
+    )
 
 
 def _extension(event: Event) -> Explanation:

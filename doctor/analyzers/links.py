@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.link_recipes import folder_of_cudnn
 from doctor.analyzers.machine import lines_around, system_of
 from doctor.analyzers.recipes import by_system
 from doctor.analyzers.unix_libraries import X64_PROMPT, unix_library
@@ -144,7 +145,7 @@ def _library(case: Case, event: Event) -> Explanation:
     if system_of(case, event) == "windows" and (found := unix_library(event, name)):
         return found
     if _CUDA.match(plain):
-        return _toolkit(event, name, plain)
+        return _toolkit(case, event, name, plain)
     known = library(f"lib{plain}.so")
     what = f": {known.what}" if known is not None else ""
     apt = _APT.get(plain, "")
@@ -224,8 +225,9 @@ def _driver(event: Event) -> Explanation:
     )
 
 
-def _toolkit(event: Event, name: str, plain: str) -> Explanation:
+def _toolkit(case: Case, event: Event, name: str, plain: str) -> Explanation:
     apart = plain in ("cudnn", "nccl")
+    windows = system_of(case, event) == "windows"
     return Explanation(
         event=event,
         precision=Precision.EXACT,
@@ -240,7 +242,9 @@ def _toolkit(event: Event, name: str, plain: str) -> Explanation:
             )
             + "NVIDIA's pip packages have only names with a version (….so.12), which a linker does "
             "not take; a toolkit of conda keeps its libraries in lib.",
-            recipes=(
+            recipes=folder_of_cudnn(case, event)
+            if windows and plain == "cudnn"
+            else (
                 Recipe(
                     title="Let the linker search the folder of the toolkit",
                     use_if=("the toolkit has the file",),

@@ -53,16 +53,17 @@ def explain(case: Case) -> Iterator[Explanation]:
     intel = _on_intel(case, lines, events)
     for event in events:
         name, release = bare_name(event.objects["requirement"]), event.objects["version"]
-        if not is_version(release) or "+" in release or not NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
+            continue
+        if not is_version(release) or "+" in release:
+            yield _tagged(event, name, release, tag)
             continue
         if name in _LAST_FOR_INTEL and intel and tag in ("", "platform"):
             last, gone = _LAST_FOR_INTEL[name]
             if Version(release) >= Version(gone) and _is_for(case, name, release, inventory):
                 yield _intel(event, name, release, last)
                 continue
-        found = _python(case, event, (name, release), inventory.python(), tag)
-        if found is not None:
-            yield found
+        yield _python(case, event, (name, release), inventory.python(), tag)
 
 
 def _on_intel(case: Case, lines: list[str], events: list[Event]) -> bool:
@@ -127,15 +128,15 @@ def _intel(event: Event, name: str, release: str, last: str) -> Explanation:
 
 def _python(
     case: Case, event: Event, what: tuple[str, str], python: str | None, tag: str
-) -> Explanation | None:
+) -> Explanation:
     """Explain a release that has no wheel for the Python of Poetry's environment."""
     name, release = what
     if name != "torch":
-        return _tagged(event, name, release, tag) if tag else None
+        return _tagged(event, name, release, tag)
     pythons = _usual_pythons(offers.pythons_of_torch(case.catalog, release), release, case)
     take = offers.usual(tuple(one for one in pythons if one != python) or pythons)
     if take is None:
-        return None
+        return _tagged(event, name, release, tag)
     span = offers.span(pythons)
     here = f"Python {python}" if python and python not in pythons else "another Python"
     if not python and tag == "platform":
@@ -186,11 +187,12 @@ def _newer(release: str, python: str | None) -> tuple[Recipe, ...]:
 
 def _tagged(event: Event, name: str, release: str, tag: str) -> Explanation:
     platform = tag == "platform"
+    what = "this system or processor" if platform else "the Python of Poetry's environment"
     return explanation(
         event,
-        f"{name} {release} has no wheel for "
-        + ("this system or processor" if platform else "the Python of Poetry's environment"),
-        f"Poetry skipped its wheels for their {tag} tags."
+        f"{name} {release} has no wheel for {what if tag else 'this Python, system or processor'}",
+        (f"Poetry skipped its wheels for their {tag} tags. " if tag else "")
+        + "Each wheel is made for one Python and one system."
         + ("" if platform else " Poetry takes its own Python until it is handed another."),
         (
             command(

@@ -192,6 +192,8 @@ def _python(case: Case, event: Event, inventory: Inventory) -> Explanation | Non
 def _tagged(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
     """Explain a requirement none of whose wheels fits, by the tags that uv lists."""
     del inventory
+    if event.speaker == "Poetry":
+        return None  # the module poetry_wheels explains it
     requirement = event.objects["requirement"].replace("==", " ")
     name = bare_name(requirement)
     hint = " ".join(case.log.lines[event.at : event.at + 12])[:6000]

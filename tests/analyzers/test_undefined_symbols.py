@@ -246,7 +246,7 @@ def test_a_function_asked_through_ctypes_is_a_note() -> None:
         pytest.param(
             "a.obj : error LNK2001: unresolved external symbol cudaLaunchKernel",
             "library-not-linked",
-            "libcudart",
+            "cudart.lib",
             id="Visual C++ without cudart",
         ),
     ],

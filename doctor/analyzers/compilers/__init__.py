@@ -9,6 +9,7 @@
 | memory | `Killed signal terminated program cc1plus`, `'cicc' died due to signal 9`, `C1060` |
 | crash | `internal compiler error`, `C1001`, `'ptxas' died due to signal 11` |
 | options | `unrecognized command-line option`, `Unknown option`, `D8021` |
+| of the compiler | `__builtin_…`, `M_PI` with Visual C++ |
 | platform | `localtime_r`, `unistd.h`, `ssize_t` with Visual C++ |
 | headers and names | `X.h: No such file`, `'AT_CHECK' was not declared`, `has no member` |
 | anything else | by the file that holds the error: of torch, the toolkit, the package |
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.compilers.architectures import architecture
+from doctor.analyzers.compilers.builtins import builtin
 from doctor.analyzers.compilers.device_names import device_name
 from doctor.analyzers.compilers.hosts import host_compiler
 from doctor.analyzers.compilers.names import header_or_name
@@ -38,6 +40,7 @@ _RULES: tuple[Callable[[Case, Event], Explanation | None], ...] = (
     standard,
     refused_host,
     host_compiler,
+    builtin,
     device_name,
     architecture,
     option,

@@ -19,7 +19,7 @@ _UNKNOWN = (
 )
 _POSIX_NAMES = (
     r"[‘'\"](?P<name>localtime_r|gmtime_r|ssize_t|posix_memalign|aligned_alloc|strcasecmp|strndup"
-    r"|getpid|usleep|uint|u_int32_t|__attribute__|__builtin_\w{1,40}|M_PI|M_PI_2|mmap|munmap|dlopen"
+    r"|getpid|usleep|uint|u_int32_t|__attribute__|mmap|munmap|dlopen"
     r"|dlsym|getopt|gettimeofday|clock_gettime|CLOCK_MONOTONIC|sysconf|setenv|unsetenv|popen|fileno"
     r"|__int128|pthread_t|pthread_create|__PRETTY_FUNCTION__|bzero|rand_r|drand48|isatty|and|or|not)"
     r"[’'\"]?:? (?:identifier not found|undeclared identifier|is undefined|not found)"
@@ -30,7 +30,6 @@ _POSIX_HEADERS = (
     r"|dlfcn\.h|pthread\.h|netinet/\w{1,20}\.h|arpa/inet\.h|execinfo\.h|strings\.h|linux/\w{1,30}\.h"
     r"|sched\.h|poll\.h|alloca\.h|endian\.h|byteswap\.h|getopt\.h)"
 )
-_MATH = ("M_PI", "M_PI_2")
 
 
 def option(case: Case, event: Event) -> Explanation | None:
@@ -138,30 +137,12 @@ def _apple_openmp(event: Event) -> Explanation:
 
 
 def _posix(event: Event, what: str) -> Explanation:
-    name = what.strip()
-    if name in _MATH:
-        return Explanation(
-            event=event,
-            precision=Precision.EXACT,
-            detection=detection(
-                event,
-                f"Visual C++ defines {name} only if _USE_MATH_DEFINES is defined first",
-                f"{name} is no part of standard C++. The sources are written for gcc.",
-                recipes=(
-                    Recipe(
-                        title="Define it for the build",
-                        steps=(Action(env={"CL": "/D_USE_MATH_DEFINES"}),),
-                    ),
-                ),
-                name="sources-for-another-system",
-            ),
-        )
     return Explanation(
         event=event,
         precision=Precision.EXACT,
         detection=detection(
             event,
-            f"The sources use {name}, which Windows does not have",
+            f"The sources use {what.strip()}, which Windows does not have",
             "The package is written for Linux, and Visual C++ compiles it here. No setting of the "
             "machine changes that: it needs a wheel for Windows, a release with Windows in it, or "
             "Linux.",

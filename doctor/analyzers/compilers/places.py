@@ -103,7 +103,9 @@ def _recipes(case: Case, event: Event, file: str) -> tuple[Recipe, ...]:
         return _older_than_python(case, package) or ready_made(package)
     if _OF_SOMEBODY.search(file) or _SYSTEM.search(file) or _TOOLKIT.search(file):
         return ()
-    return other_state(case) if is_checkout(case) else ()
+    if _is_own(case, file) and not is_checkout(case):
+        return ()
+    return other_state(case)
 
 
 def _older_than_python(case: Case, package: str) -> tuple[Recipe, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.checkouts import once_more
+from doctor.analyzers.link_recipes import is_rust, linked, without_cudnn
 from doctor.analyzers.machine import lines_around
-from doctor.analyzers.recipes import by_system
+from doctor.analyzers.recipes import by_system, code
 from doctor.analyzers.undefined_symbols.builds import OF_VISUAL_STUDIO
 from doctor.analyzers.undefined_symbols.owners import library_of
 from doctor.model.events import Event
@@ -84,7 +85,7 @@ def _explain(case: Case, owner: str, found: list[tuple[Event, str]]) -> Explanat
         return _torch(event, name, [one for _, one in found])
     if owner in _FLAGS:
         flag = "cublasLt" if _CUBLAS_LT.match(symbol) else _FLAGS[owner]
-        return _not_linked(event, name, flag, is_driver=owner == "nvidia driver")
+        return _not_linked(case, event, name, flag)
     if owner == "c++ standard library":
         return _standard_library(event, name)
     if owner == "glibc":
@@ -253,14 +254,22 @@ def _torch(event: Event, name: str, symbols: list[str]) -> Explanation:
     )
 
 
-def _not_linked(event: Event, name: str, flag: str, *, is_driver: bool) -> Explanation:
+_OF_CUDNN_8 = re.compile(r"^cudnn(?:Adv|Cnn|Ops)(?:Infer|Train)VersionCheck$")
+"""cuDNN 9 joined the two halves of each library, and has no function of these names."""
+
+
+def _not_linked(case: Case, event: Event, name: str, flag: str) -> Explanation:
+    is_driver = flag == "cuda"
+    file = f"{flag}.lib" if event.speaker.endswith("MSVC") else f"lib{flag}"
+    if _OF_CUDNN_8.match(name):
+        return _cudnn_8(case, event, name)
     return Explanation(
         event=event,
         precision=Precision.EXACT,
         detection=detection(
             event,
-            f"The link lacks lib{flag}, which has {name}",
-            f"The sources call {name}, and lib{flag} is not among the libraries of the link "
+            f"The link lacks {file}, which has {name}",
+            f"The sources call {name}, and {file} is not among the libraries of the link "
             "command, or a copy of an older release was found first."
             + (
                 " Without a driver, as in docker build, the toolkit's stub in lib64/stubs serves "
@@ -268,13 +277,32 @@ def _not_linked(event: Event, name: str, flag: str, *, is_driver: bool) -> Expla
                 if is_driver
                 else ""
             ),
+            recipes=linked(case, event, flag, is_driver=is_driver),
+            name="library-not-linked",
+        ),
+    )
+
+
+def _cudnn_8(case: Case, event: Event, name: str) -> Explanation:
+    """Explain a function that only cuDNN 8 has."""
+    rust = is_rust(case, event)
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The sources are written for cuDNN 8, which has {name}; the link finds no cuDNN, or 9",
+            "cuDNN 9 joined the halves for training and inference, and took this function away. "
+            "A newer release of what is built knows cuDNN 9.",
             recipes=(
-                Recipe(
-                    title=f"Link lib{flag}",
-                    snippet=Snippet(
-                        where="the link command: libraries stand behind the objects that use them",
-                        after=f"-L/usr/local/cuda/lib64{'/stubs' if is_driver else ''} -l{flag}",
-                    ),
+                *(without_cudnn(case) if rust else ()),
+                code(
+                    "Take cuDNN 8.9 for the CUDA that is here, and build again",
+                    "the cuDNN that is unpacked beside the toolkit",
+                    "cuDNN 8.9",
+                    before="cuDNN 9",
+                    note="NVIDIA's cuDNN archive has it. On Windows its folders bin, include and "
+                    "lib go into those of the toolkit.",
                 ),
             ),
             name="library-not-linked",

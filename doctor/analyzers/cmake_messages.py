@@ -1,0 +1,227 @@
+"""Explain errors of configuration by what CMake's modules, and projects, say in them.
+
+| message | what is said of it |
+| --- | --- |
+| Couldn't find CUDA library root | an nvcc beside which libdevice is missing |
+| Failed to detect a default CUDA architecture | nvcc compiled no first program |
+| None of the provided CUDA architectures is supported | no nvcc, or one of another time |
+| Unknown CMake command | the package that defines it |
+
+The sources are CMakeDetermineCUDACompiler.cmake and the modules of the packages that are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
+from doctor.analyzers.inventory import distinct
+from doctor.analyzers.recipes import LINUX, by_system, command, variables
+from doctor.model.events import Event
+from doctor.model.issues import Action, Recipe
+
+_BELOW = 8
+_UNKNOWN = re.compile(r"Unknown CMake command \"(?P<command>\w{2,60})\"")
+_ARCHITECTURES = re.compile(
+    r"None of the provided CUDA architectures \(\{?(?P<wanted>[\d;, ]{2,80})\}?\) is supported"
+)
+_BY_CONDA = re.compile(r"conda|/envs/")
+_NVCC = variables(
+    "Name nvcc of the whole toolkit, and configure again in an empty folder",
+    {"CUDACXX": "/usr/local/cuda/bin/nvcc", "PATH": "/usr/local/cuda/bin:$PATH"},
+    use_if=(LINUX, "the file /usr/local/cuda/bin/nvcc exists"),
+    note="which nvcc shows the one that is found now.",
+)
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield what the first errors of a configuration mean."""
+    for event in distinct(case, "configure-error", most=4):
+        below = case.log.lines[event.at : event.at + _BELOW]
+        text = " ".join(" ".join(line[:400] for line in below).split())
+        for rule in (_library_root, _default_architecture, _architectures, _unknown):
+            if (found := rule(case, event, text)) is not None:
+                yield found
+                return
+
+
+def _library_root(case: Case, event: Event, text: str) -> Explanation | None:
+    del case
+    if "Couldn't find CUDA library root" not in text:
+        return None
+    return explanation(
+        event,
+        "CMake found nvcc, and no CUDA toolkit around it (the folder nvvm/libdevice is missing)",
+        "The first nvcc on PATH is a copy, a link, or a package that holds the compiler alone. The "
+        "whole toolkit mostly lies in /usr/local/cuda, and CMake asks CUDACXX before PATH.",
+        (
+            _NVCC,
+            by_system(
+                "Install the toolkit of the distribution, with libdevice",
+                apt=("nvidia-cuda-toolkit",),
+                use_if=(LINUX, "no toolkit of NVIDIA is installed"),
+            ),
+        ),
+        name="toolkit-not-whole",
+        exact=True,
+    )
+
+
+def _default_architecture(case: Case, event: Event, text: str) -> Explanation | None:
+    if "Failed to detect a default CUDA architecture" not in text:
+        return None
+    silent = any(
+        "No such file or directory" in line
+        for line in case.log.lines[max(event.at - 6, 0) : event.at + _BELOW]
+    )
+    return explanation(
+        event,
+        "nvcc compiled no first program for CMake, so that no architecture was found",
+        "CMake has nvcc compile a small file for its oldest architecture. "
+        + (
+            "nvcc did not start one of its parts (No such file or directory): the host compiler is "
+            "not on PATH, or this nvcc is a part of no whole toolkit."
+            if silent
+            else "What nvcc printed stands below the words Compiler output: mostly a host compiler "
+            "that is too new for it, or none."
+        ),
+        (
+            _NVCC,
+            command(
+                "See nvcc's own error",
+                "sh",
+                "-c",
+                "which nvcc g++; echo 'int main() {}' > /tmp/one.cu; nvcc -v /tmp/one.cu "
+                "-o /tmp/one",
+                use_if=(LINUX,),
+                look=True,
+            ),
+        ),
+        name="cmake-cuda-compiler-broken",
+        exact=silent,
+    )
+
+
+def _architectures(case: Case, event: Event, text: str) -> Explanation | None:
+    match = _ARCHITECTURES.search(text)
+    if match is None:
+        return None
+    none = any(
+        "CUDA is needed to check" in line or re.search(r"CUDA supported archs:\s*$", line)
+        for line in case.log.lines
+    )
+    wanted = match["wanted"].strip("; ")
+    return explanation(
+        event,
+        "CMake finds no nvcc, so that it knows none of the architectures"
+        if none
+        else f"This nvcc knows none of the architectures that the project names: {wanted}",
+        "The project asks nvcc which architectures it knows. The driver and torch come without "
+        "nvcc, and the folder of the toolkit is mostly not on PATH."
+        if none
+        else "They came with a later CUDA, or an earlier one dropped them: 13 begins with 7.5, 12 "
+        "with 5.0, and 12.0 (RTX 50) came with 12.8.",
+        (_NVCC,) if none else (_name_architecture(),),
+        name="cmake-cuda-compiler-missing" if none else "architecture-unknown",
+        contradicts=("cmake/cuda-compiler-not-found",) if none else (),
+    )
+
+
+def _name_architecture() -> Recipe:
+    return command(
+        "Name the architecture of the GPU",
+        "cmake",
+        "-B",
+        "build",
+        "-DCMAKE_CUDA_ARCHITECTURES=<architecture>",
+        ask={"architecture": "the compute capability without the point, as 86 for 8.6"},
+    )
+
+
+_COMMANDS: tuple[tuple[str, str, str], ...] = (
+    (r"rocm_\w+", "rocm-cmake", "rocm-cmake"),
+    (r"pybind11_\w+", "pybind11", "pybind11-dev"),
+    (r"nanobind_\w+", "nanobind", ""),
+    (r"protobuf_generate\w*", "Protocol Buffers", "libprotobuf-dev"),
+    (r"(?:ament|rosidl)_\w+", "ROS 2", ""),
+    (r"catkin_\w+", "ROS", ""),
+    (r"pkg_(?:check|search)_module\w*", "pkg-config", "pkg-config"),
+    (r"qt5?_\w+", "Qt", "qtbase5-dev"),
+    (r"corrosion_\w+", "Corrosion", ""),
+    (r"CPMAddPackage", "CPM.cmake", ""),
+    (r"rapids_\w+", "rapids-cmake", ""),
+)
+_SINCE = {
+    "FetchContent_MakeAvailable": "3.14",
+    "FetchContent_Declare": "3.11",
+    "cmake_path": "3.20",
+    "Python_add_library": "3.12",
+    "Python3_add_library": "3.12",
+    "add_link_options": "3.13",
+    "target_link_options": "3.13",
+    "target_link_directories": "3.13",
+    "add_compile_definitions": "3.12",
+    "target_precompile_headers": "3.16",
+    "cmake_language": "3.18",
+    "file_real_path": "3.19",
+    "cmake_host_system_information": "3.0",
+    "block": "3.25",
+}
+"""Commands of CMake itself, and the release that brought each (cmake-commands(7))."""
+
+
+def _unknown(case: Case, event: Event, text: str) -> Explanation | None:
+    del case
+    match = _UNKNOWN.search(text)
+    if match is None:
+        return None
+    name = match["command"]
+    if since := _SINCE.get(name):
+        return explanation(
+            event,
+            f"This CMake is older than {since}, which brought {name}",
+            "The first cmake on PATH counts, and a distribution's is mostly older. PyPI has the "
+            "newest one as a package.",
+            (
+                Recipe(
+                    title=f"Install CMake {since} or newer, and configure in an empty folder",
+                    steps=(Action(install=(f"cmake>={since},<4",)),),
+                ),
+            ),
+            name="cmake-too-old",
+        )
+    known = next(
+        ((what, apt) for pattern, what, apt in _COMMANDS if re.fullmatch(pattern, name)), None
+    )
+    if known is None:
+        return None
+    what, apt = known
+    pip = {"pybind11": "pybind11", "nanobind": "nanobind"}.get(what, "")
+    recipes = []
+    if apt:
+        recipes.append(by_system(f"Install {what}", apt=(apt,)))
+    if pip:
+        recipes.append(
+            Recipe(
+                title=f"Install {pip} into this Python, with its files for CMake",
+                steps=(Action(install=(pip,)),),
+                note=f"Then -D{pip}_DIR=$(python -m {pip} --cmake"
+                f"{'dir' if pip == 'pybind11' else '_dir'}) leads CMake to it.",
+            )
+        )
+    return explanation(
+        event,
+        f"{name} is a command of {what}, which CMake did not load",
+        f"{what} is not installed, the project does not look for it (find_package), or a git "
+        "submodule that holds it is empty.",
+        tuple(recipes)
+        or (
+            command(
+                f"Fetch the submodules, if the project holds {what} in one",
+                *("git", "submodule", "update", "--init", "--recursive"),
+            ),
+        ),
+        name="cmake-command-unknown",
+    )

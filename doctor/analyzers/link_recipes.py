@@ -1,0 +1,116 @@
+"""How a build links a library of CUDA: by gcc, by Visual C++, or by Rust.
+
+cargo reads `cargo:rustc-link-*` lines of a build script and `rustflags` of .cargo/config.toml
+(https://doc.rust-lang.org/cargo/reference/build-scripts.html, .../config.html).
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.analyzers.case import Case
+from doctor.analyzers.machine import lines_around, system_of
+from doctor.analyzers.recipes import code, command
+from doctor.model.events import Event
+from doctor.model.issues import Recipe
+
+_RUST = re.compile(
+    r"\brustc\b|linking with `|\.rlib\b|\brcgu\.o\b|\bcargo (?:build|run|install|test)\b|Compiling "
+)
+_FEATURES = re.compile(r"--features[= ]([\"']?)([\w,/ -]{1,120}?)\1(?=\s--|\s*$|\s[^\w,/-])")
+_WINDOWS_TOOLKIT = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\<version>"
+_ASK_VERSION = {"version": "the folder of the installed toolkit, as v12.8"}
+
+
+def is_rust(case: Case, event: Event) -> bool:
+    """Say whether rustc asks for a link."""
+    return any(_RUST.search(line) for line in lines_around(case, event, 30, 2))
+
+
+def linked(case: Case, event: Event, flag: str, *, is_driver: bool) -> tuple[Recipe, ...]:
+    """Return what adds a library of CUDA to the link of an event."""
+    windows = event.speaker.endswith("MSVC") or system_of(case, event) == "windows"
+    if is_rust(case, event):
+        folder = "/lib/x64" if windows else "/lib64/stubs" if is_driver else "/lib64"
+        root = "CUDA_PATH" if windows else "CUDA_HOME"
+        return (
+            code(
+                f"Have cargo link {flag}",
+                "build.rs, beside Cargo.toml",
+                "fn main() {\n"
+                f'    let toolkit = std::env::var("{root}").expect("no {root}");\n'
+                f'    println!("cargo:rustc-link-search=native={{}}{folder}", toolkit);\n'
+                f'    println!("cargo:rustc-link-lib=dylib={flag}");\n}}',
+                note="Where a crate of an index should have asked for it, a newer release of that "
+                "crate does.",
+            ),
+        )
+    if windows:
+        return (
+            code(
+                f"Hand {flag}.lib to the linker",
+                "the link command, or Linker, Input, Additional Dependencies of the project",
+                f'/LIBPATH:"{_WINDOWS_TOOLKIT}\\lib\\x64" {flag}.lib',
+                note="CMake does it with find_package(CUDAToolkit) and "
+                f"target_link_libraries(<target> PRIVATE CUDA::{flag}). <version> is the folder of "
+                "the installed toolkit, as v12.8.",
+            ),
+        )
+    return (
+        code(
+            f"Link lib{flag}",
+            "the link command: libraries stand behind the objects that use them",
+            f"-L/usr/local/cuda/lib64{'/stubs' if is_driver else ''} -l{flag}",
+        ),
+    )
+
+
+def without_cudnn(case: Case) -> tuple[Recipe, ...]:
+    """Return the recipe that leaves cuDNN out of a build of Rust."""
+    for line in case.log.lines[:2000]:
+        match = _FEATURES.search(line[:1000])
+        names = re.split(r"[, ]+", match[2]) if match else []
+        if "cudnn" in names:
+            rest = ",".join(one for one in names if one != "cudnn")
+            return (
+                code(
+                    "Build without cuDNN, which makes convolutions faster and is not needed",
+                    "the command of cargo",
+                    f"--features {rest}" if rest else "(no --features)",
+                    before=f"--features {','.join(names)}",
+                ),
+            )
+    return (
+        code(
+            "Build without cuDNN, which makes convolutions faster and is not needed",
+            "the features in Cargo.toml",
+            'features = ["cuda"]',
+            before='features = ["cuda", "cudnn"]',
+        ),
+    )
+
+
+def folder_of_cudnn(case: Case, event: Event) -> tuple[Recipe, ...]:
+    """Return what leads a linker on Windows to cudnn.lib."""
+    beside = command(
+        "Put cuDNN's libraries beside those of the toolkit, where builds search",
+        "robocopy",
+        r"<cudnn>\lib\x64",
+        _WINDOWS_TOOLKIT + r"\lib\x64",
+        "cudnn*.lib",
+        ask={
+            "cudnn": "the folder of the unpacked cuDNN",
+            **_ASK_VERSION,
+        },
+        note="In a console of the administrator. Older archives have lib without x64. The "
+        "folder bin of cuDNN has to be on PATH when the program runs.",
+    )
+    if not is_rust(case, event):
+        return (beside,)
+    search = code(
+        "Give rustc the folder that holds cudnn.lib",
+        ".cargo/config.toml of the project; write your own folder",
+        '[target.x86_64-pc-windows-msvc]\nrustflags = ["-L", "native=D:/cudnn/lib/x64"]',
+        note="It has to be the folder with the file itself, not the one above it.",
+    )
+    return search, beside

@@ -1,0 +1,164 @@
+"""Builds on Windows, by Rust, for AMD's GPUs, in images and by CMake; texts of genuine runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.analyzers.case import Explanation
+from tests.analyzers.explained import explained as all_of
+from tests.analyzers.packages import explained, hostile, told
+
+
+def snippets(found: Explanation) -> list[str]:
+    return [one.snippet.after for one in found.detection.recipes if one.snippet is not None]
+
+
+RUST = "error: linking with `link.exe` failed: exit code: 1120\n  = note: "
+OF_CUDART = RUST + (
+    "cuda.lib : error LNK2019: unresolved external symbol __cudaRegisterFatBinary referenced in "
+    'function "void __cdecl f(void * *)"'
+)
+OF_CUDNN = (
+    "cargo run --release --features=cuda,cudnn -- --prompt cat\n" + RUST + "libcudarc-7e.rlib : "
+    "error LNK2019: unresolved external symbol cudnnAdvInferVersionCheck referenced in function g"
+)
+
+
+def test_rust_links_by_a_build_script() -> None:
+    found = all_of(OF_CUDART, os="windows")[0]
+    assert "cargo:rustc-link-lib=dylib=cudart" in snippets(found)[0]
+
+
+def test_a_function_that_only_cudnn_8_has() -> None:
+    found = all_of(OF_CUDNN, os="windows")[0]
+    assert "cuDNN 8" in found.detection.title
+    assert snippets(found)[0] == "--features cuda"
+
+
+def test_the_folder_of_cudnn_on_windows() -> None:
+    text = RUST + "LINK : fatal error LNK1181: cannot open input file 'cudnn.lib'"
+    found = all_of(text, os="windows")[0]
+    assert "native=" in snippets(found)[0]
+    assert found.detection.recipes[1].steps[0].run[0] == "robocopy"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "word"),
+    [
+        (
+            (
+                "/ck/block.hpp:543:13: error: use of undeclared identifier "
+                "'__builtin_amdgcn_sched_barrier'; did you mean '__builtin_amdgcn_s_getreg'?"
+            ),
+            "compiler-older-than-sources",
+            "ROCm",
+        ),
+        (
+            r'D:\candle\src\unary.cu(34): error: identifier "M_2_SQRTPI" is undefined',
+            "sources-for-another-system",
+            "_USE_MATH_DEFINES",
+        ),
+        (
+            (
+                "building for gfx90c\n/ck/ck.hpp:9:1: error: use of undeclared identifier "
+                "'CK_BUFFER_RESOURCE_3RD_DWORD'"
+            ),
+            "gpu-not-served",
+            "gfx90c",
+        ),
+    ],
+)
+def test_names_that_a_compiler_would_know(text: str, name: str, word: str) -> None:
+    found = told("compilers", text)
+    assert found.detection.id == f"failure/{name}"
+    assert word in found.detection.title
+    assert found.detection.recipes
+
+
+def test_a_compile_error_of_any_kind_has_a_next_step() -> None:
+    text = (
+        "ninja: build stopped\n/x/pytorch_ext/a.cpp:3:1: error: 'frob' is not a type\nmake: *** x"
+    )
+    assert told("compilers", text).detection.recipes
+
+
+def cmake(message: str) -> str:
+    return (
+        f"CMake Error at CMakeLists.txt:21 (message):\n  {message}\n\n\n-- Configuring incomplete"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (cmake("Couldn't find CUDA library root."), "toolkit-not-whole"),
+        (
+            "NVCC_OUT = No such file or directory\n"
+            + cmake("Failed to detect a default CUDA architecture."),
+            "cmake-cuda-compiler-broken",
+        ),
+        (
+            "-- CUDA supported archs: \n"
+            + cmake("None of the provided CUDA architectures ({60;61;70;75}) is supported by"),
+            "cmake-cuda-compiler-missing",
+        ),
+        (cmake('Unknown CMake command "rocm_package_setup_component".'), "cmake-command-unknown"),
+        (cmake('Unknown CMake command "FetchContent_MakeAvailable".'), "cmake-too-old"),
+    ],
+)
+def test_messages_of_cmake(text: str, name: str) -> None:
+    found = told("cmake_messages", text)
+    assert found.detection.id == f"failure/{name}"
+    assert found.detection.recipes
+
+
+def test_a_crate_without_a_toolkit() -> None:
+    text = (
+        "error: failed to run custom build command for `cust_raw v0.11.3`\n"
+        r"thread 'main' panicked at 'Could not find a cuda installation', C:\Users\k\lib.rs:12:13"
+    )
+    found = told("cuda_crates", text)
+    assert found.detection.title.startswith("cust_raw finds no CUDA toolkit")
+    assert "--no-default-features" in snippets(found)[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        (
+            "error: failed to solve: executor failed running [/bin/sh -c pip install -r r.txt]: exit "
+            "code: 137"
+        ),
+        (
+            'ERROR: failed to solve: process "/bin/sh -c pip install torch" did not complete '
+            "successfully: exit code: 137"
+        ),
+        "The command '/bin/sh -c pip install torch' returned a non-zero code: 137",
+    ],
+)
+def test_a_step_of_an_image_that_was_killed(line: str) -> None:
+    found = told("docker_builds", line)
+    assert "--no-cache-dir" in snippets(found)[0]
+
+
+LISTED = (
+    "LibMambaUnsatisfiableError: Encountered problems while solving:\n"
+    "- nothing provides requested zlib ==1.2.13 h5eee18b_0\n"
+    "- nothing provides requested xz ==5.2.6 h5eee18b_0\n"
+    "- nothing provides requested tk ==8.6.12 h1ccaba5_0\n"
+)
+
+
+def test_a_list_that_conda_wrote_on_another_system() -> None:
+    assert told("conda_solver", LISTED).detection.id == "failure/conda-builds"
+    text = LISTED + "- nothing provides __unix needed by pysocks-1.7.1-pyha2e5f31_6\n"
+    found = told("conda_solver", text)
+    assert found.detection.id == "failure/conda-other-system"
+    assert "Linux or macOS" in found.detection.title
+
+
+def test_hostile_words() -> None:
+    words = ('CMake Error at a:1 (message):\n  Unknown CMake command "', "panicked at 'Could not")
+    hostile("cmake_messages", words)
+    hostile("cuda_crates", words)
+    assert explained("cmake_messages", cmake('Unknown CMake command "frobnicate_all".')) == []
