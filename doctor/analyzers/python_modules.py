@@ -109,7 +109,7 @@ def _explained(case: Case, event: Event, inventory: Inventory) -> Explanation | 
         return _inner(case, event, inventory, module, caller)
     name = names.distribution_of(package)
     elsewhere = _installed_elsewhere(case, event, name or package)
-    return elsewhere or _absent(event, package, name, caller)
+    return elsewhere or _absent(case, event, package, name, caller)
 
 
 def _no_package(event: Event, parent: str) -> Explanation | None:
@@ -249,7 +249,7 @@ def _installed_elsewhere(case: Case, event: Event, distribution: str) -> Explana
 
 
 def _absent(
-    event: Event, package: str, distribution: str | None, caller: Caller | None
+    case: Case, event: Event, package: str, distribution: str | None, caller: Caller | None
 ) -> Explanation | None:
     """Explain a module that is not installed at all."""
     if package in _ELSEWHERE:
@@ -290,10 +290,22 @@ def _absent(
         )
     if COMPILED.search(package) and caller and caller.kind == "package":
         return compiled_part(event, package, caller)
-    return _unknown(event, package)
+    return _unknown(case, event, package)
 
 
-def _unknown(event: Event, package: str) -> Explanation:
+_ADDON = re.compile(
+    r"File \"((?:[A-Za-z]:\\|/)[\w.\\/ -]{1,250}[/\\](?:custom_nodes|extensions)[/\\][\w.-]{1,80})"
+    r"[/\\]"
+)
+
+
+def addon_folder(case: Case, event: Event) -> str:
+    """Return the folder of the add-on whose frame is the last one of a traceback."""
+    above = case.log.lines[max(event.at - 12, 0) : event.at + 1]
+    return next((one[1] for line in reversed(above) if (one := _ADDON.search(line[:400]))), "")
+
+
+def _unknown(case: Case, event: Event, package: str) -> Explanation:
     """Explain a module that no known distribution brings."""
     own = package in _OWN
     return Explanation(
@@ -307,7 +319,7 @@ def _unknown(event: Event, package: str) -> Explanation:
             else f"It is not installed for the Python that runs the program, or it is a module of "
             f"the program that lies in another folder. The distribution that brings it may have "
             f"another name than {package}.",
-            recipes=_look_for(package, own=own),
+            recipes=_look_for(package, own=own, addon=addon_folder(case, event)),
             # Mostly it is a module of the program, which no installation brings.
             severity=Severity.NOTE,
             confidence=Confidence.LOW,
@@ -316,9 +328,18 @@ def _unknown(event: Event, package: str) -> Explanation:
     )
 
 
-def _look_for(package: str, *, own: bool) -> tuple[Recipe, ...]:
+def _look_for(package: str, *, own: bool, addon: str) -> tuple[Recipe, ...]:
     if own or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", package):
         return ()
+    if addon:
+        file = addon + ("\\" if "\\" in addon else "/") + "requirements.txt"
+        return (
+            Recipe(
+                title="Install what the add-on lists, into the Python of the program",
+                steps=(Action(run=("{python.executable}", "-m", "pip", "install", "-r", file)),),
+                note="pip in a console of its own mostly belongs to another Python.",
+            ),
+        )
     return (
         Recipe(
             title="Install what the program lists as its requirements",

@@ -14,6 +14,8 @@ from doctor.model.issues import Option
 _NAME = re.compile(r"^(?:[A-Za-z0-9][A-Za-z0-9._-]*|<[a-z-]+>)")
 _DRIVER = re.compile(r"nvidia-driver-\d+")
 _TORCH = re.compile(r"torch(?![A-Za-z0-9._-])")
+_OF_CONDA_FORGE = re.compile(r"\.post\d{3}$")
+"""Releases such as 2.3.1.post300, which only conda-forge has: pip finds none of them."""
 _OF_TORCH = {"torch", "torchvision", "torchaudio"}
 _OTHER_BUILD = re.compile(r"rocm\d+\.\d+(?:\.\d+)?|xpu")
 _UV = {
@@ -66,7 +68,10 @@ def install(
     torch = value_of(facts, "torch.release")
     held = (
         (f"torch=={torch}",)
-        if torch and Option.HOLD_TORCH in options and not any(map(_TORCH.match, requirements))
+        if torch
+        and Option.HOLD_TORCH in options
+        and not _OF_CONDA_FORGE.search(str(torch))
+        and not any(map(_TORCH.match, requirements))
         else ()
     )
     if _uses_uv(facts):

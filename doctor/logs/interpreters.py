@@ -16,8 +16,12 @@ _TOOLS = re.compile(
     r"(?:^|[\s\"'(=:])((?:/[\w.@-]{1,60}){1,12}/(?:pipx/venvs|uv/tools)/[\w.-]{1,60})/"
 )
 _WEBUI = re.compile(r"([A-Za-z]:\\[\w.\\-]{1,200}\\venv)\\[Ll]ib\\site-packages\\")
-_SIGNS = ("portable", "embeded", "isaac", "pipx/venvs", "uv/tools", "\\venv\\")
+_SIGNS = (
+    *("portable", "windows-standalone-build", "Windows, Standalone", "embeded"),
+    *("isaac", "pipx/venvs", "uv/tools", "\\venv\\"),
+)
 _PORTABLE = (".\\python_embeded\\python.exe", "python_embeded", "windows_portable")
+_STANDALONE = ("--windows-standalone-build", "Windows, Standalone")
 
 
 def interpreter_of(lines: Sequence[str], text: str) -> str:
@@ -39,6 +43,8 @@ def interpreter_of(lines: Sequence[str], text: str) -> str:
             if "portable" in found[1]
         }
         return f"{roots.pop()}\\python_embeded\\python.exe" if len(roots) == 1 else relative
+    if any(sign in line for line in near for sign in _STANDALONE):
+        return relative
     for pattern, behind in (
         (_ISAAC, "/python.sh"),
         (_TOOLS, "/bin/python"),

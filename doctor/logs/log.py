@@ -87,6 +87,7 @@ _GPU = re.compile(
     r"(?:^\|\s{1,6}\d{1,2}\s{1,4}|\bGPU \d{1,2}: |\bDevice: cuda:\d{1,2} )(NVIDIA "
     r"[A-Za-z][\w -]{2,40}?)(?: ?\.\.\.|\s{2}| \(| : |$)"
 )
+_OF_BUILD = re.compile(r"(?:pip-build-env-|builds-v0)[^\s\"']{1,200}[/\\]torch[/\\]")
 _LONGEST = 2000
 
 WORDS = frozenset(
@@ -154,6 +155,10 @@ def log_facts(log: Log) -> dict[str, Fact]:
         # toolkit.
         facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}
     facts = {**_stated(log, text), **facts}
+    if _OF_BUILD.search(text) and "torch.__version__" in text:
+        # pip's own build environment holds another torch, and its build script prints that one.
+        for name in ("torch.version", "torch.build", "torch.cuda_version"):
+            facts.pop(name, None)
     return {**_build(facts), **facts} | environment_facts(lines)
 
 

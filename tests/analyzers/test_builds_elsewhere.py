@@ -126,7 +126,7 @@ def test_a_crate_without_a_toolkit() -> None:
     "line",
     [
         (
-            "error: failed to solve: executor failed running [/bin/sh -c pip install -r r.txt]: exit "
+            "error: failed to solve: executor failed running [/bin/sh -c pip install x]: exit "
             "code: 137"
         ),
         (

@@ -344,3 +344,66 @@ def titles_of(text: str) -> list[str]:
     log = read_log("log", io.BytesIO(text.encode()), catalog())
     found = assess(observation_from_logs((log,)), catalog(), command="diagnose").findings
     return [one.title for one in found]
+
+
+CURAND = "OSError: libcurand.so.10: cannot open shared object file: No such file or directory\n"
+BARE = "if bare_metal_version >= 1:\nNameError: name 'bare_metal_version' is not defined\n"
+PKGUTIL = "AttributeError: module 'pkgutil' has no attribute 'ImpImporter'\n"
+COMFY = (
+    r'File "D:\x\ComfyUI\custom_nodes\mtb\endpoint.py", line 9, in <module>'
+    "\n    import requirements\nModuleNotFoundError: No module named 'requirements'\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "word"),
+    [
+        ("My Jetson Xavier: when I check from the container\n" + CURAND, 0, "NVIDIA's runtime"),
+        ("docker run --runtime nvidia l4t-pytorch:r32.4.2-pth1.5\n" + CURAND, 0, "L4T release"),
+        ("My Jetson Nano, JetPack 4.3\n" + CURAND, 1, "which JetPack"),
+        ('File "C:/Temp/pip-build-env-9v/overlay/Lib/x.py"\n' + PKGUTIL, 0, "Python 3.11"),
+        (
+            "libsycl.so.6: cannot open shared object file: No such file or directory\nFile "
+            '"/e/site-packages/intel_extension_for_tensorflow/__init__.py", line 17\n',
+            0,
+            "Intel's extension was built with",
+        ),
+        (
+            "Ubuntu 22.04 (WSL2)\nWSL environment detected.\n"
+            "RuntimeError: No HIP GPUs are available\n",
+            0,
+            "runtime of WSL",
+        ),
+    ],
+)
+def test_where_the_program_runs_chooses_the_fix(text: str, at: int, word: str) -> None:
+    assert word in shown(text)[at]
+
+
+def test_an_add_on_brings_its_list_of_requirements() -> None:
+    text = "--windows-standalone-build\n" + COMFY
+    (command,) = first(text).fixes[0].commands
+    assert command.argv[0].endswith("python_embeded\\python.exe")
+    assert command.argv[-1] == r"D:\x\ComfyUI\custom_nodes\mtb\requirements.txt"
+
+
+def test_the_torch_of_a_build_environment_is_not_installed() -> None:
+    text = "torch.__version__  = 2.7.0+cu126\n" + BARE
+    held = "torch==2.7.0"
+    assert any(held in part for one in first(text).fixes[0].commands for part in one.argv)
+    text = "/tmp/pip-build-env-j/overlay/lib/python3.10/site-packages/torch/x.py:276\n" + text
+    assert not any(held in part for one in first(text).fixes[0].commands for part in one.argv)
+
+
+def test_no_release_of_conda_forge_is_asked_of_pip() -> None:
+    text = "torch.__version__  = 2.3.1.post100\n" + BARE
+    assert not any("torch==" in part for one in first(text).fixes[0].commands for part in one.argv)
+
+
+def test_a_mac_builds_for_its_own_processor() -> None:
+    text = (
+        "clang: error: unsupported argument 'native' to option '-march='\n"
+        "  ERROR: Failed building wheel for chroma-hnswlib\n"
+    )
+    (command,) = first(text).fixes[0].commands
+    assert command.env["HNSWLIB_NO_NATIVE"] == "1"

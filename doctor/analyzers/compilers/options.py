@@ -6,7 +6,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import excerpt, system_of
 from doctor.base.patterns import compile_pattern
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe, Snippet
+from doctor.model.issues import Action, Option, Recipe, Snippet
 
 _UNKNOWN = (
     r"unrecognized command[- ]line option [‘'\"](?P<gcc>-[^’'\"]{1,120})[’'\"]"
@@ -58,6 +58,8 @@ def _unknown(case: Case, event: Event, groups: dict[str, str]) -> Explanation:
     openmp = "openmp" in flag
     if openmp and (system_of(case, event) == "macos" or groups.get("apple")):
         return _apple_openmp(event)
+    if flag == "-march=native" and groups.get("value"):
+        return _native(case, event, compiler)
     return Explanation(
         event=event,
         precision=Precision.EXACT,
@@ -74,6 +76,53 @@ def _unknown(case: Case, event: Event, groups: dict[str, str]) -> Explanation:
                         before=excerpt(flag, 60),
                         after="",
                     ),
+                    lasting=False,
+                ),
+            ),
+            name="compiler-option-unknown",
+        ),
+    )
+
+
+_ONE_KIND = "{host.machine|<processor>}"
+
+
+def _native(case: Case, event: Event, compiler: str) -> Explanation:
+    """Explain -march=native, which Apple's clang takes for Intel alone, and for one processor.
+
+    A Python for both kinds of Mac has clang compile for both at once, unless ARCHFLAGS names one.
+    """
+    package = next(
+        (one.objects["package"] for one in case.of("build-failed") if one.objects.get("package")),
+        "",
+    )
+    own = "hnsw" in package.lower()
+    install = Action(
+        install=(package or "<package>",),
+        options=(Option.NO_CACHE,),
+        env={"ARCHFLAGS": f"-arch {_ONE_KIND}", **({"HNSWLIB_NO_NATIVE": "1"} if own else {})},
+    )
+    ask = {"processor": "what uname -m prints, arm64 or x86_64"}
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{compiler} takes no -march=native here, and the build script of "
+            f"{package or 'the package'} asks for it",
+            "clang of older Command Line Tools knows it for Intel alone, and no clang takes it "
+            "where it compiles for both kinds of Mac at once.",
+            recipes=(
+                Recipe(
+                    title="Build without it" if own else "Build for the one processor of this Mac",
+                    steps=(install,),
+                    ask=ask if package else {**ask, "package": "the package that is built"},
+                ),
+                Recipe(
+                    title="Update the Command Line Tools, whose newer clang takes it on Apple's "
+                    "processors",
+                    steps=(Action(run=("softwareupdate", "--list")),),
+                    note="softwareupdate --install with the label that it lists installs them.",
                     lasting=False,
                 ),
             ),
