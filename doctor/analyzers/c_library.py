@@ -155,7 +155,7 @@ def _libstdcxx(case: Case, event: Event, version: SymbolVersion | None, name: st
     # The file lies in an environment of conda, and the system's library was loaded.
     home = _PREFIX.match(event.objects.get("file", "")) if not conda and "/" in library else None
     prefix = conda[1] if conda else home[1] if home else ""
-    inside = bool(prefix) or is_conda(case, event)
+    inside = bool(prefix) or is_conda(case, event) or _by_conda_forge(case)
     of_system = "the system's, " if home else ""
     loaded = (
         f"The copy that was loaded is conda's ({library})"
@@ -191,6 +191,11 @@ def _libstdcxx(case: Case, event: Event, version: SymbolVersion | None, name: st
             name="cxx-library-too-old",
         ),
     )
+
+
+def _by_conda_forge(case: Case) -> bool:
+    """Say whether the Python, or torch, is one of conda-forge."""
+    return any("| packaged by " in line and "conda" in line for line in case.log.lines[:5000])
 
 
 def _own_copy_first(prefix: str, name: str) -> tuple[Recipe, ...]:

@@ -19,6 +19,8 @@ from doctor.model.issues import Action, Condition, Recipe
 _DRIVER = re.compile(
     r"NVIDIA-Linux-\w{1,10}-(?P<a>\d{2,3}\.[\d.]{1,12}\d)\b|[/\\]dkms[/\\]nvidia[\w-]{0,12}[/\\]"
     r"(?P<b>\d{2,3}\.[\d.]{1,12})[/\\]|\bnvidia[a-z-]{0,12}-(?P<c>\d{2,3}\.[\d.]{1,12}) for kernel"
+    r"|dkms (?:install|build|add)\b.{0,20}\bnvidia[\w-]{0,12}(?: -v |/)(?P<d>\d{2,3}\.[\d.]{1,12})"
+    r"|\bnvidia[a-z-]{0,12}-(?P<e>\d{3}\.[\d.]{1,12}\d) DKMS files"
 )
 _KERNEL = re.compile(
     r"for kernel (?P<a>\d\S{3,60})|[/\\]lib[/\\]modules[/\\](?P<b>\d[^/\\\s'\"]{3,60})[/\\]"
@@ -38,6 +40,19 @@ _LEGACY = {
     "390": "Fermi (GeForce 400 and 500 series)",
     "470": "Kepler (GeForce 600 and 700 series)",
 }
+_NO_HEADERS = re.compile(
+    r"(?i)kernel (?:source|headers?)\b.{0,60}(?:not found|missing|cannot be found|could not be)"
+    r"|unable to (?:find|locate) the kernel source|/build: No such file"
+    r"|(?:unsupported|unrecognized|different) (?:gcc|compiler)|compiler (?:version )?check failed"
+    r"|cc: error: unrecognized|gcc: error: unrecognized|required key not available"
+)
+_OTHER_KERNEL = re.compile(
+    r"(?i)zen|xanmod|liquorix|surface|lqx|cachyos|amdgpu|custom|mainline|-76\d{6}-|tkg|pve|wsl"
+)
+_WORKED = re.compile(
+    r"(?i)(?:worked? (?:\w+ )?(?:on|with)|fine (?:on|with)|properly on|back to)"
+    r" (?:the )?(?:linux )?kernel (?P<kernel>\d\S{3,60})"
+)
 _LONGEST = 2000
 
 
@@ -66,7 +81,9 @@ def _explanation(case: Case, event: Event) -> Explanation | None:
     )
     if branch in _LEGACY:
         return _legacy(event, driver, kernel, f"{error[1]}: {error[2]}" if error else "")
-    return None
+    if any(_NO_HEADERS.search(line) for line in lines) or not (driver and kernel):
+        return None
+    return _newer_kernel(case, event, driver, kernel, f"{error[1]}: {error[2]}" if error else "")
 
 
 def _first(pattern: re.Pattern[str], lines: list[str]) -> str:
@@ -108,6 +125,50 @@ def _real_time(event: Event, driver: str, kernel: str, gpl: re.Match[str] | None
             _older_kernel("Start the kernel without -rt, and install the driver there", kernel),
         ),
         name="kernel-module-build",
+    )
+
+
+def _newer_kernel(case: Case, event: Event, driver: str, kernel: str, error: str) -> Explanation:
+    """Explain a driver of a living branch that does not build for a newer kernel."""
+    lines = [line[:_LONGEST] for line in case.log.lines[:20_000]]
+    worked = next((one["kernel"] for line in lines if (one := _WORKED.search(line))), "")
+    older = f"kernel {worked}" if worked and worked != kernel else "the kernel before"
+    branch = driver.partition(".")[0]
+    debian = case.context.distribution.startswith("Debian") or "+deb" in kernel + driver
+    debian = debian or "-amd64" in kernel
+    recipes = [_older_kernel(f"Start {older}, and keep it until the driver knows this one", kernel)]
+    if debian:
+        recipes.append(
+            command(
+                "Take the newest driver that Debian has for this release, then build again",
+                *("sh", "-c", "apt-get update && apt-get install -y nvidia-kernel-dkms"),
+                sudo=True,
+                note="Point releases bring drivers for their newer kernels, and backports newer "
+                "ones (apt-get install -t <release>-backports nvidia-driver).",
+            )
+        )
+    else:
+        recipes.append(
+            command(
+                f"See which drivers the distribution has beside {branch}, and take a newer one",
+                *("sh", "-c", "apt-cache search --names-only 'nvidia-driver-[0-9]+$' | sort -V"),
+                use_if=(Condition(fact="host.package_manager", equals="apt"),),
+                look=True,
+                note=f"A release of branch {branch} or later that is newer than {driver}, and "
+                "than this kernel, knows it. RTX 50 needs one that ends in -open.",
+            )
+        )
+    return explanation(
+        event,
+        f"The NVIDIA driver {driver} does not build for kernel {kernel}",
+        "The module is compiled for each kernel, and this driver is older than the changes inside "
+        "this one."
+        + (" It is no kernel of the distribution." if _OTHER_KERNEL.search(kernel) else "")
+        + (f" The first error is {error}." if error else " make.log holds the first error.")
+        + " nvidia-smi fails until the module is there.",
+        tuple(recipes),
+        name="kernel-module-build",
+        contradicts=("nvidia/driver-not-loaded",),
     )
 
 

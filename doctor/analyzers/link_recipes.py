@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from doctor.analyzers.case import Case
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
 from doctor.analyzers.machine import lines_around, system_of
-from doctor.analyzers.recipes import code, command
+from doctor.analyzers.recipes import LINUX, code, command, variables
 from doctor.model.events import Event
 from doctor.model.issues import Recipe
 
@@ -25,6 +26,37 @@ _ASK_VERSION = {"version": "the folder of the installed toolkit, as v12.8"}
 def is_rust(case: Case, event: Event) -> bool:
     """Say whether rustc asks for a link."""
     return any(_RUST.search(line) for line in lines_around(case, event, 30, 2))
+
+
+def device_libraries(event: Event, name: str) -> Explanation:
+    """Return the explanation of a function of ROCm's device libraries that a link lacks."""
+    return explanation(
+        event,
+        f"ROCm's compiler and its device libraries are of two releases: no {name}",
+        "clang asks the device libraries (amdgcn/bitcode) for it in each kernel. Those that it "
+        "found are older than the compiler, or lie in another folder than it looks into: packages "
+        "of the distribution beside AMD's, or two releases in /opt.",
+        (
+            command(
+                "See which ROCm each package is of",
+                "sh",
+                "-c",
+                "ls -d /opt/rocm*; (dpkg -l; rpm -qa; pacman -Q) 2>/dev/null | grep -iE "
+                "'rocm-device-libs|rocm-llvm|hip-dev|comgr|hipcc'",
+                use_if=(LINUX,),
+                look=True,
+                note="All of them have to be of one release: remove the others, and install that "
+                "release again, whole.",
+            ),
+            variables(
+                "Name the device libraries of the compiler's own ROCm",
+                {"HIP_DEVICE_LIB_PATH": "/opt/rocm/amdgcn/bitcode", "ROCM_PATH": "/opt/rocm"},
+                use_if=(LINUX, "the compiler is /opt/rocm/llvm/bin/clang"),
+                note="Configure again in an empty folder.",
+            ),
+        ),
+        name="rocm-of-two-releases",
+    )
 
 
 def linked(case: Case, event: Event, flag: str, *, is_driver: bool) -> tuple[Recipe, ...]:

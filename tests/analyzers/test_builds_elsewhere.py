@@ -157,8 +157,102 @@ def test_a_list_that_conda_wrote_on_another_system() -> None:
     assert "Linux or macOS" in found.detection.title
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (
+            (
+                "/oidn/ck.hpp:957:42: error: a template argument list is expected "
+                "[-Wmissing-template-arg-list-after-template-kw]"
+            ),
+            "missing-template-arg-list-after-template-kw",
+        ),
+        (
+            (
+                "foo.c:3:5: error: implicit declaration of function 'f' "
+                "[-Werror=implicit-function-declaration]"
+            ),
+            "implicit-function-declaration",
+        ),
+        ("foo.cpp:3:5: error: unused variable 'x' [-Werror,-Wunused-variable]", "unused-variable"),
+    ],
+)
+def test_a_warning_that_is_taken_as_an_error(line: str, name: str) -> None:
+    found = told("compilers", line)
+    assert found.detection.recipes[0].steps[0].env["CXXFLAGS"] == f"-Wno-error={name}"
+
+
+def test_device_libraries_of_another_rocm() -> None:
+    found = told("undefined_symbols", "lld: error: undefined symbol: __oclc_ABI_version")
+    assert found.detection.id == "failure/rocm-of-two-releases"
+
+
+def test_the_version_of_a_symbol_names_its_library() -> None:
+    found = told(
+        "undefined_symbols",
+        "ImportError: /home/u/anaconda3/envs/l/lib/python3.10/site-packages/cv2/../../../libtiff.so"
+        ".6: undefined symbol: jpeg12_write_raw_data, version LIBJPEG_8.0",
+    )
+    assert found.detection.recipes[0].steps[0].run[-2:] == ("libjpeg-turbo", "libtiff")
+
+
+DKMS = (
+    "Building initial module for {kernel}\n"
+    "Error! Bad return status for module build on kernel: {kernel} (x86_64)\n"
+    "Consult /var/lib/dkms/{module}/build/make.log for more information.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "kernel", "module", "words"),
+    [
+        (
+            "It worked on kernel 6.17.4-76061704-generic\n",
+            "6.17.9-76061709-generic",
+            "nvidia/580.119.02",
+            ("6.17.4-76061704-generic", "newer one"),
+        ),
+        ("", "6.1.0-21-amd64", "nvidia-current/535.161.08", ("kernel before", "Debian")),
+    ],
+)
+def test_a_driver_that_is_older_than_the_kernel(
+    before: str, kernel: str, module: str, words: tuple[str, str]
+) -> None:
+    found = told("kernel_modules", before + DKMS.format(kernel=kernel, module=module))
+    titles = [one.title for one in found.detection.recipes]
+    assert all(word in title for word, title in zip(words, titles, strict=True))
+
+
+def test_headers_that_are_missing_are_no_matter_of_the_driver() -> None:
+    text = "ERROR: Unable to find the kernel source tree for the currently running kernel.\n"
+    text += DKMS.format(kernel="6.8.0-40-generic", module="nvidia/550.90")
+    assert explained("kernel_modules", text) == []
+
+
+def test_a_rocm_without_its_tools() -> None:
+    text = (
+        "5.15.153.1-microsoft-standard-WSL2\n"
+        'Can\'t exec "/opt/rocm/bin/rocm_agent_enumerator": No such file or directory at '
+        "/usr/bin//hipcc.pl line 488."
+    )
+    found = told("parts_of_toolkits", text)
+    assert "--usecase=wsl,rocm" in found.detection.recipes[0].steps[0].run
+
+
+def test_the_folder_that_the_build_of_onnxruntime_wants() -> None:
+    text = (
+        "Build [ERROR] - cuda_home and cudnn_home paths must be specified and valid.\n"
+        "cuda_home='/usr/local/cuda' valid=True. cudnn_home='None' valid=False"
+    )
+    assert snippets(told("parts_of_toolkits", text)) == ["--cudnn_home /usr/lib/x86_64-linux-gnu"]
+
+
 def test_hostile_words() -> None:
     words = ('CMake Error at a:1 (message):\n  Unknown CMake command "', "panicked at 'Could not")
     hostile("cmake_messages", words)
     hostile("cuda_crates", words)
+    hostile(
+        "parts_of_toolkits", ("Can't exec \"/opt/rocm/bin/rocminfo", "cuda_home paths must be ")
+    )
+    hostile("kernel_modules", ("Bad return status for module build on kernel: ", "dkms install "))
     assert explained("cmake_messages", cmake('Unknown CMake command "frobnicate_all".')) == []

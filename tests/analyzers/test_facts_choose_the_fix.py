@@ -363,14 +363,18 @@ COMFY = (
         ("My Jetson Nano, JetPack 4.3\n" + CURAND, 1, "which JetPack"),
         ('File "C:/Temp/pip-build-env-9v/overlay/Lib/x.py"\n' + PKGUTIL, 0, "Python 3.11"),
         (
-            "libsycl.so.6: cannot open shared object file: No such file or directory\nFile "
-            '"/e/site-packages/intel_extension_for_tensorflow/__init__.py", line 17\n',
+            (
+                "libsycl.so.6: cannot open shared object file: No such file or directory\nFile "
+                '"/e/site-packages/intel_extension_for_tensorflow/__init__.py", line 17\n'
+            ),
             0,
             "Intel's extension was built with",
         ),
         (
-            "Ubuntu 22.04 (WSL2)\nWSL environment detected.\n"
-            "RuntimeError: No HIP GPUs are available\n",
+            (
+                "Ubuntu 22.04 (WSL2)\nWSL environment detected.\n"
+                "RuntimeError: No HIP GPUs are available\n"
+            ),
             0,
             "runtime of WSL",
         ),

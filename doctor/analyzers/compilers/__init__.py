@@ -12,6 +12,7 @@
 | of the compiler | `__builtin_…`, `M_PI` with Visual C++ |
 | platform | `localtime_r`, `unistd.h`, `ssize_t` with Visual C++ |
 | headers and names | `X.h: No such file`, `'AT_CHECK' was not declared`, `has no member` |
+| warnings | `[-Werror=…]`, `[-W…]` behind an error |
 | anything else | by the file that holds the error: of torch, the toolkit, the package |
 """
 
@@ -31,6 +32,7 @@ from doctor.analyzers.compilers.places import by_place
 from doctor.analyzers.compilers.refused_hosts import refused_host
 from doctor.analyzers.compilers.resources import resources
 from doctor.analyzers.compilers.standards import standard
+from doctor.analyzers.compilers.warnings import warning
 from doctor.analyzers.kernel_modules import is_module_source
 from doctor.model.events import Event
 
@@ -45,6 +47,7 @@ _RULES: tuple[Callable[[Case, Event], Explanation | None], ...] = (
     architecture,
     option,
     header_or_name,
+    warning,
 )
 
 

@@ -27,6 +27,7 @@ _SYSTEM = re.compile(
     r"/MacOSX[\d.]{0,6}\.sdk/|^/usr/(?:local/)?(?:include|lib)/|[/\\]VC[/\\]Tools[/\\]|Windows Kits"
 )
 _OF_SOMEBODY = re.compile(r"[/\\]include[/\\]|[/\\](?:site|dist)-packages[/\\]|registry[/\\]src")
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]|registry[/\\]src|[/\\]envs[/\\]")
 _STACK = re.compile(
     r"(?i)torch|cuda|nvcc|triton|hipcc|rocm|sycl|\bpip3? |\buv |setup\.py|building wheel|tensorflow"
     r"|onnx|candle|llama|ggml|cudarc"
@@ -101,7 +102,7 @@ def _recipes(case: Case, event: Event, file: str) -> tuple[Recipe, ...]:
     package = _packaged(case, event)
     if package:
         return _older_than_python(case, package) or ready_made(package)
-    if _OF_SOMEBODY.search(file) or _SYSTEM.search(file) or _TOOLKIT.search(file):
+    if _INSTALLED.search(file) or _SYSTEM.search(file) or _TOOLKIT.search(file):
         return ()
     if _is_own(case, file) and not is_checkout(case):
         return ()

@@ -37,7 +37,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of the missing symbols of each file, and of those of a linker."""
     files: dict[str, list[Event]] = {}
     for event in case.of("undefined-symbol"):
-        if _LISTED.search(event.text):
+        if _LISTED.search(event.text) or "lld: error: " in event.text:
             continue
         if (found := of_ctypes(event) or of_macos(case, event)) is not None:
             yield found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.analyzers.case import Case
 from doctor.analyzers.machine import is_conda
 from doctor.analyzers.recipes import LINUX, by_system, code
@@ -26,6 +28,33 @@ _APT = {
     "OpenCV": "libopencv-dev",
     "HDF5": "libhdf5-dev",
 }
+_OF_C = {
+    "libjpeg": "libjpeg-turbo",
+    "libtiff": "libtiff",
+    "libpng": "libpng",
+    "libwebp": "libwebp-base",
+    "OpenSSL": "openssl",
+    "libffi": "libffi",
+    "SQLite": "sqlite",
+    "zstd": "zstd",
+    "bzip2": "bzip2",
+    "liblzma": "xz",
+    "zlib": "libzlib",
+    "expat": "libexpat",
+    "GLib": "glib",
+    "ICU": "icu",
+    "FFmpeg": "ffmpeg",
+    "readline": "readline",
+    "ncurses (libtinfo)": "ncurses",
+    "libcurl": "libcurl",
+    "libxml2": "libxml2",
+    "libarchive": "libarchive",
+    "Kerberos": "krb5",
+    "libgfortran": "libgfortran5",
+    "libgomp": "libgomp",
+}
+"""Packages of conda-forge for common libraries of C."""
+_LIBRARY_FILE = re.compile(r"(?:^|/)(lib[a-z][\w+-]{1,40}?)\.so\b")
 _NEW_STRING = ("B5cxx11", "7__cxx11")
 """What the name of a symbol of libstdc++'s new strings holds, as GCC has them since 5.1.
 
@@ -45,8 +74,34 @@ OF_VISUAL_STUDIO = Recipe(
 )
 
 
+def _one_channel(event: Event, name: str) -> Recipe:
+    """Return the recipe that takes two libraries of a conda environment from one channel."""
+    found = _LIBRARY_FILE.search(event.objects.get("file", ""))
+    asking = found[1] if found and found[1] in _OF_C.values() else ""
+    return Recipe(
+        title=f"Take {name}{f' and {asking}' if asking else ''} from conda-forge together",
+        note="Libraries of two channels, or one of pip beside conda's, are built against different "
+        "releases. Start a new shell without LD_LIBRARY_PATH where it names another folder.",
+        steps=(
+            Action(
+                run=(
+                    *("conda", "install", "-p", "{python.conda|<environment>}", "-y"),
+                    *(
+                        "-c",
+                        "conda-forge",
+                        *dict.fromkeys(one for one in (_OF_C[name], asking) if one),
+                    ),
+                )
+            ),
+        ),
+        ask={"environment": "the folder of the conda environment"},
+    )
+
+
 def built_with_other(case: Case, event: Event, name: str, symbol: str) -> tuple[Recipe, ...]:
     """Return the fixes for a library of another build than the file was compiled against."""
+    if name in _OF_C and is_conda(case, event):
+        return (_one_channel(event, name),)
     if name not in _CONDA:
         return ()
     if name == "Boost.Python" and _PYTHON_3 in symbol:

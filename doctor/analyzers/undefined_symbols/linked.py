@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.checkouts import once_more
-from doctor.analyzers.link_recipes import is_rust, linked, without_cudnn
+from doctor.analyzers.link_recipes import device_libraries, is_rust, linked, without_cudnn
 from doctor.analyzers.machine import lines_around
 from doctor.analyzers.recipes import by_system, code
 from doctor.analyzers.undefined_symbols.builds import OF_VISUAL_STUDIO
@@ -86,6 +86,8 @@ def _explain(case: Case, owner: str, found: list[tuple[Event, str]]) -> Explanat
     if owner in _FLAGS:
         flag = "cublasLt" if _CUBLAS_LT.match(symbol) else _FLAGS[owner]
         return _not_linked(case, event, name, flag)
+    if owner == "ROCm's device libraries":
+        return device_libraries(event, name)
     if owner == "c++ standard library":
         return _standard_library(event, name)
     if owner == "glibc":

@@ -45,6 +45,7 @@ _LIBRARIES: tuple[tuple[str, str], ...] = (
     (r"(?:hip|__hip)[A-Z]\w", "the HIP runtime"),
     (r"(?:roc|hip)(?:blas|fft|rand|solver|sparse)_?\w", "ROCm's math libraries"),
     (r"hsa_\w", "the ROCm runtime (HSA)"),
+    (r"__(?:oclc|ockl|ocml)_\w", "ROCm's device libraries"),
     (r"_ZNK?\d{0,2}(?:10tensorflow|5tensorflow)|_ZNK?10tensorflow", "TensorFlow"),
     (r"_ZNK?6google8protobuf|_ZT[IVS]N6google8protobuf", "protobuf"),
     (r"_ZN6google(?:14Flag|\d{1,2}(?:RegisterFlag|ParseCommandLine))|_ZN6gflags", "gflags"),
@@ -74,9 +75,45 @@ _LIBRARIES: tuple[tuple[str, str], ...] = (
 )
 
 
+_VERSIONS: tuple[tuple[str, str], ...] = (
+    ("LIBJPEG", "libjpeg"),
+    ("LIBJPEGTURBO", "libjpeg"),
+    ("LIBTIFF", "libtiff"),
+    ("PNG16", "libpng"),
+    ("OPENSSL_", "OpenSSL"),
+    ("LIBFFI_", "libffi"),
+    ("LIBXML2_", "libxml2"),
+    ("CURL_", "libcurl"),
+    ("ZLIB_", "zlib"),
+    ("XZ_", "liblzma"),
+    ("ZSTD_", "zstd"),
+    ("LIBAV", "FFmpeg"),
+    ("LIBSW", "FFmpeg"),
+    ("NCURSES", "ncurses (libtinfo)"),
+    ("LIBARCHIVE_", "libarchive"),
+    ("krb5_", "Kerberos"),
+    ("gssapi_krb5_", "Kerberos"),
+    ("k5crypto_", "Kerberos"),
+    ("GFORTRAN_", "libgfortran"),
+    ("GOMP_", "libgomp"),
+    ("GNUTLS_", "GnuTLS"),
+    ("NETTLE_", "Nettle"),
+    ("HOGWEED_", "Nettle"),
+    ("UUID_", "libuuid"),
+    ("LIBSYSTEMD_", "systemd"),
+    ("IBVERBS_", "libibverbs"),
+    ("libnuma_", "libnuma"),
+    ("ALSA_", "ALSA"),
+)
+"""Which library a version of a symbol belongs to, by its beginning (ld.so prints it behind)."""
+
+
 def library_of(symbol: str) -> str:
     """Return the common library that a symbol belongs to by its name; empty where none does."""
-    name = symbol.partition(",")[0].strip()
+    name, _, version = symbol.partition(", version ")
+    if of_version := next((one for start, one in _VERSIONS if version.startswith(start)), ""):
+        return of_version
+    name = name.partition(",")[0].strip()
     return next(
         (
             library

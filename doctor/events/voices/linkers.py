@@ -18,8 +18,8 @@ VOICES = (
             ),
             Form(
                 "undefined-reference",
-                r"ld\.lld: error: undefined symbol: (?P<symbol>\S.{0,900})",
-                ("ld.lld: error: undefined",),
+                r"lld(?:-link)?: error: undefined symbol: (?P<symbol>\S.{0,900})",
+                ("lld: error: undefined", "lld-link: error: undefined"),
             ),
             Form(
                 "undefined-reference",
