@@ -19,6 +19,7 @@ from packaging.version import Version
 from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
+from doctor.analyzers.fitting_pythons import other_python as of_other_python
 from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
 from doctor.analyzers.wheel_recipes import (
     ONLY_LINUX,
@@ -80,6 +81,10 @@ def _unanswered(case: Case, event: Event, inventory: Inventory) -> Explanation |
     refused = _refused_python(case, event, inventory, name, specifier)
     if refused is not None:
         return refused
+    if name == "torch" and wanted:
+        found = of_other_python(case, event, inventory, (wanted, local), versions)
+        if found is not None:
+            return found
     if local:
         found = _local(case, event, name, wanted or "", local, versions)
         if found is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.analyzers.case import Explanation
-from tests.analyzers.packages import explained, hostile, told
+from tests.analyzers.packages import explained, hostile, installs, told
 
 CHOOSER = "venvs/poetry/lib/python{}/site-packages/poetry/installation/chooser.py:74 in choose_for"
 CANDIDATES = "  Unable to find installation candidates for {} ({})\n\n  at {}\n"
@@ -106,3 +106,42 @@ def test_a_lock_that_fails_for_another_system() -> None:
 def test_hostile_words() -> None:
     hostile("poetry_wheels", ("Unable to find installation candidates for torch (", "for torch "))
     hostile("uv_spans", ("No solution found when resolving for split (", "requested Python ("))
+
+
+def offered(requirement: str, versions: str, before: str) -> str:
+    return (
+        f"{before}\nERROR: Could not find a version that satisfies the requirement {requirement} "
+        f"(from versions: {versions})\nERROR: No matching distribution found for {requirement}"
+    )
+
+
+OLD_PAGE = "Looking in links: https://download.pytorch.org/whl/torch_stable.html"
+CU116 = "Looking in indexes: https://pypi.org/simple, https://download.pytorch.org/whl/cu116/"
+CU124 = "pip install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124"
+SOURCES = "0.1.2, 0.1.2.post1, 0.1.2.post2"
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "python"),
+    [
+        (offered("torch===1.4.0", SOURCES, OLD_PAGE), "32 bits", "3.8"),
+        (
+            "C:\\Python\\Python37-32\\Scripts>pip install torch==1.5.1+cpu\n"
+            + offered("torch==1.5.1+cpu", SOURCES, OLD_PAGE),
+            "has 32 bits",
+            "cpython-3.8-windows-x86_64",
+        ),
+        (offered("torch==1.13.1+cu116", "2.0.0, 2.3.0", CU116), "wheels are for", "3.10"),
+        (offered("torch==2.6.0+cu124", "none", CU124), "wheels are for", "3.12"),
+    ],
+)
+def test_a_build_that_its_own_index_does_not_offer(text: str, word: str, python: str) -> None:
+    found = explained("index_answers", text)[0]
+    assert word in found.detection.title
+    assert runs(found)[0][3] == python
+    assert not any("0.1.2" in one for step in installs(found) for one in step)
+
+
+def test_an_index_that_was_not_asked_is_still_named() -> None:
+    found = explained("index_answers", offered("torch==2.1.2+cu118", "2.1.1, 2.1.2", "pip"))[0]
+    assert found.detection.id == "failure/build-on-another-index"

@@ -1,0 +1,143 @@
+"""Explain a build of torch that its index has, and that does not fit the Python which asks.
+
+| what pip lists | what is said of it |
+| --- | --- |
+| 0.1.2 alone, which is no wheel | a 32-bit Python, or one without wheels |
+| releases, but not this one, from the right index | the Pythons that this release has wheels for |
+| nothing, from the right index | the same, and another pip than the Python in use |
+"""
+
+from __future__ import annotations
+
+import re
+
+from packaging.version import Version
+
+from doctor.analyzers import offers
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
+from doctor.analyzers.inventory import Inventory
+from doctor.analyzers.wheel_recipes import from_index, see_python
+from doctor.model.events import Event
+from doctor.model.facts import value_of
+from doctor.model.issues import Action, Recipe
+
+_ABOVE = 30
+_PAGE = re.compile(r"download\.pytorch\.org/whl/(?:torch_stable\.html|lts)")
+_32_BITS = re.compile(r"[Pp]ython3\d{1,2}-32\b|\b32[- ]?bit Python|\(32-?bit\)|\[MSC v\.\d+ 32 bit")
+_ONLY_SOURCES = Version("0.1.3")
+"""torch 0.1.2 on PyPI is an archive that installs nothing, and the only one for each Python."""
+
+
+def other_python(
+    case: Case,
+    event: Event,
+    inventory: Inventory,
+    asked: tuple[str, str],
+    versions: list[Version] | None,
+) -> Explanation | None:
+    """Return why a release is not offered that the index has; None if it was not asked there."""
+    wanted, local = asked
+    lines = case.log.lines[max(event.at - _ABOVE, 0) : event.at + 1]
+    there = any(
+        _PAGE.search(line[:2000]) or (local and f"pytorch.org/whl/{local}" in line[:2000])
+        for line in lines
+    )
+    empty = bool(versions) and all(one < _ONLY_SOURCES for one in versions or ())
+    if not (there or empty):
+        return None
+    pythons = _pythons(case, wanted)
+    if not pythons:
+        return None
+    python = inventory.python()
+    bits = any(_32_BITS.search(line[:2000]) for line in case.log.lines[:4000])
+    take = offers.usual(tuple(one for one in pythons if one != python or bits) or pythons)
+    build = f"torch {wanted}{'+' + local if local else ''}"
+    title, cause = _reason(case, build, pythons, (python, bits), empty=empty)
+    recipes = [_environment(case, take)] if take else []
+    if versions and not empty and local and versions[0] > Version(wanted):
+        recipes.append(_oldest(versions[0]))
+    if versions is not None and not versions and local:
+        recipes.append(_by_this_python(wanted, local))
+    return explanation(
+        event,
+        title,
+        cause,
+        (*recipes, see_python()),
+        name="release-not-offered",
+        exact=bits or bool(python and python not in pythons) or bool(versions),
+        contradicts=("torch/no-wheel-for-this-python", "torch/release-not-on-this-index"),
+    )
+
+
+def _reason(
+    case: Case, build: str, pythons: tuple[str, ...], here: tuple[str | None, bool], *, empty: bool
+) -> tuple[str, str]:
+    del case
+    python, bits = here
+    span = offers.span(pythons)
+    if bits:
+        return (
+            f"This Python has 32 bits, and torch has wheels for 64 bits alone ({span})",
+            "Windows runs both kinds side by side. The folder of a 32-bit Python ends in -32.",
+        )
+    if python and python not in pythons:
+        return (
+            f"{build} has no wheels for Python {python}: it has them for {span}",
+            "The index was asked and has the release; its files are for other Pythons.",
+        )
+    if empty:
+        return (
+            f"This Python gets no wheel of {build}: it has 32 bits, or is none of {span}",
+            (
+                "pip lists 0.1.2 alone, which is an archive without torch, and so it found no wheel at "
+                "all. On Windows that is mostly a 32-bit Python."
+            ),
+        )
+    return (
+        f"The index has {build}, but not for the Python that asks: its wheels are for {span}",
+        (
+            "The right index was asked. What pip lists are the releases for this Python, so that it is "
+            "newer or older than those, has 32 bits, or is for another processor. pip may belong to "
+            "another Python than the command python; python -m pip asks for the latter."
+        ),
+    )
+
+
+def _pythons(case: Case, wanted: str) -> tuple[str, ...]:
+    """Return the Pythons with wheels; the newest one of some releases was for Linux alone."""
+    pythons = offers.pythons_of_torch(case.catalog, wanted)
+    first_on_linux = {"1.13": "3.11", "2.5": "3.13"}
+    late = first_on_linux.get(".".join(wanted.split(".")[:2]))
+    return pythons if case.context.os == "linux" else tuple(one for one in pythons if one != late)
+
+
+def _environment(case: Case, python: str) -> Recipe:
+    """Return the recipe for an environment with a 64-bit Python; uv fetches it."""
+    windows = str(value_of(case.facts, "host.os") or case.context.os or "") == "windows"
+    request = f"cpython-{python}-windows-x86_64" if windows else python
+    return Recipe(
+        title=f"Make an environment with a 64-bit Python {python}",
+        note="uv brings that Python where it is missing. Install the packages into the new "
+        "environment.",
+        steps=(Action(run=("uv", "venv", "--python", request, f".venv-{python}")),),
+    )
+
+
+def _by_this_python(wanted: str, local: str) -> Recipe:
+    recipe = from_index("torch", f"{wanted}+{local}", local)
+    return Recipe(
+        title="Ask by the Python that is to have it, in the place of the first pip on PATH",
+        use_if=("pip --version names another Python than python --version",),
+        steps=recipe.steps,
+    )
+
+
+def _oldest(version: Version) -> Recipe:
+    recipe = from_index("torch", version.public, "cu118")
+    return Recipe(
+        title=f"Take torch {version.public}, the oldest one for this Python",
+        use_if=("nothing needs that very release",),
+        steps=recipe.steps,
+        note="cu118 stands for the CUDA build; the driver decides which one it can be.",
+    )
