@@ -87,21 +87,17 @@ def _reason(
             "The index was asked and has the release; its files are for other Pythons.",
         )
     if empty:
-        return (
-            f"This Python gets no wheel of {build}: it has 32 bits, or is none of {span}",
-            (
-                "pip lists 0.1.2 alone, which is an archive without torch, and so it found no wheel at "
-                "all. On Windows that is mostly a 32-bit Python."
-            ),
+        cause = (
+            "pip lists 0.1.2 alone, an archive without torch: it found no wheel at all, which on "
+            "Windows mostly means a 32-bit Python."
         )
-    return (
-        f"The index has {build}, but not for the Python that asks: its wheels are for {span}",
-        (
-            "The right index was asked. What pip lists are the releases for this Python, so that it is "
-            "newer or older than those, has 32 bits, or is for another processor. pip may belong to "
-            "another Python than the command python; python -m pip asks for the latter."
-        ),
+        return f"This Python gets no wheel of {build}: it has 32 bits, or is none of {span}", cause
+    cause = (
+        "The right index was asked. pip lists what there is for this Python, so that it is newer "
+        "or older, has 32 bits, or is for another processor. pip may belong to another Python "
+        "than the command python; python -m pip asks for the latter."
     )
+    return f"The index has {build}, but not for this Python: its wheels are for {span}", cause
 
 
 def _pythons(case: Case, wanted: str) -> tuple[str, ...]:
