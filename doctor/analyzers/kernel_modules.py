@@ -40,6 +40,8 @@ _LEGACY = {
     "390": "Fermi (GeForce 400 and 500 series)",
     "470": "Kepler (GeForce 600 and 700 series)",
 }
+_NEWEST = 580
+"""The newest branch that each Ubuntu since 22.04 has."""
 _NO_HEADERS = re.compile(
     r"(?i)kernel (?:source|headers?)\b.{0,60}(?:not found|missing|cannot be found|could not be)"
     r"|unable to (?:find|locate) the kernel source|/build: No such file"
@@ -145,6 +147,18 @@ def _newer_kernel(case: Case, event: Event, driver: str, kernel: str, error: str
                 sudo=True,
                 note="Point releases bring drivers for their newer kernels, and backports newer "
                 "ones (apt-get install -t <release>-backports nvidia-driver).",
+            )
+        )
+    elif int(branch) < _NEWEST and "-generic" in kernel:
+        recipes.append(
+            Recipe(
+                title="Install a driver of a newer branch, which knows this kernel",
+                use_if=(
+                    Condition(fact="host.package_manager", equals="apt"),
+                    "the GPU is not older than Maxwell (GTX 900)",
+                ),
+                steps=(Action(system={"apt": (f"nvidia-driver-{_NEWEST}",)}, reboot=True),),
+                note="RTX 50 needs the one that ends in -open.",
             )
         )
     else:

@@ -203,10 +203,14 @@ def test_a_legacy_driver_does_not_ask_for_a_newer_one(
     assert wanted in f"{found.fixes[0].title} {commands}"
 
 
-def test_a_driver_of_today_keeps_the_known_answer() -> None:
+def test_a_driver_of_today_is_not_offered_once_more() -> None:
     found = first(DKMS.format(driver="580.95.05", kernel="7.1.3-4-liquorix-amd64"))
-    assert found.id == "nvidia/module-build-failed"
+    assert found.id == "failure/kernel-module-build"
     assert found.severity is Severity.ERROR
+    assert "kernel before" in found.fixes[0].title
+    assert "no kernel of the distribution" in found.message
+    older = first(DKMS.format(driver="535.183.01", kernel="6.17.0-5-generic"))
+    assert any("nvidia-driver-580" in str(one.steps) for one in older.fixes)
 
 
 def test_a_real_time_kernel_is_named() -> None:
