@@ -3,7 +3,6 @@
 | event | what is read |
 | --- | --- |
 | a name that is not defined, in a package's own file | the package that has the name, since when |
-| more arguments than an overriding method takes | whose method, and who calls it |
 | an attribute that settings of another class have | the class that has it |
 | any other lookup that fails between two packages | the two packages |
 """
@@ -14,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.inventory import NAME, Caller, distinct, frames, is_library, package_of
+from doctor.analyzers.inventory import NAME, Caller, distinct, frames, owners_of, package_of
 from doctor.analyzers.python_names import is_passing
 from doctor.analyzers.recipes import PIN_TORCH, code, command, in_fresh_environment, newest
 from doctor.model.events import Event
@@ -23,10 +22,6 @@ from doctor.model.scales import Confidence, Severity
 from doctor.timelines import names
 
 _NOT_DEFINED = re.compile(r"\bNameError: name '([A-Za-z_]\w{2,60})' is not defined")
-_POSITIONAL = re.compile(
-    r"\bTypeError: ([\w.<>]{1,120})\(\) takes (?:from \d{1,2} to )?(\d{1,2}) positional arguments? "
-    r"but (\d{1,2}) were given"
-)
 _LOOKUP = re.compile(r"\b(?:AttributeError|TypeError|NameError|UnboundLocalError|KeyError): ")
 _SETTINGS = re.compile(r"'TrainingArguments' object has no attribute '(\w{2,60})'")
 _OF_TRL = tuple(f"{one}Config" for one in ("SFT", "DPO", "GRPO", "PPO", "Reward", "KTO", "ORPO"))
@@ -51,9 +46,9 @@ _SOURCES = re.compile(r"[/\\](sglang|vllm|lmdeploy|unsloth)(?:_compiled_cache)?[
 _ADDON = re.compile(r"[/\\](custom_nodes)[/\\]([^/\\]{1,100})[/\\]")
 _FAULT = re.compile(
     r"\b(?:AttributeError|TypeError|NameError|UnboundLocalError|KeyError|IndexError"
-    r"|AssertionError|ValueError)\b"
+    r"|AssertionError|ValueError|FileNotFoundError|NotImplementedError)\b"
 )
-_NEVER = frozenset(
+NEVER = frozenset(
     {"torch", "numpy", "pandas", "PIL", "scipy", "click", "typer", "pydantic", "pydantic_core"}
     | {"uvicorn", "starlette", "fastapi", "uvloop", "gradio", "ray", "anyio", "asyncio", "pip"}
     | {"setuptools", "wheel", "_pytest", "pluggy", "IPython", "tqdm", "requests", "urllib3"}
@@ -68,7 +63,6 @@ def explain(case: Case) -> Iterator[Explanation]:
             continue
         found = (
             _undefined(case, event)
-            or _positional(case, event)
             or _settings(event)
             or _addon(case, event)
             or _between(case, event)
@@ -116,22 +110,10 @@ def explain_addon(event: Event, module: str, caller: Caller) -> Explanation:
     )
 
 
-def _owners(case: Case, event: Event) -> list[str]:
-    """Return the packages of a traceback, the innermost first, each once; "" is other code."""
-    found: list[str] = []
-    for path in frames(case, event):
-        name = package_of(path)
-        if name is None and (is_library(path) or path.startswith("<")):
-            continue
-        if not found or found[-1] != (name or ""):
-            found.append(name or "")
-    return found
-
-
 def _undefined(case: Case, event: Event) -> Explanation | None:
     """Explain a name that a package's own file uses and never got."""
     missing = _NOT_DEFINED.search(event.text)
-    inner = next(iter(_owners(case, event)), "")
+    inner = next(iter(owners_of(case, event)), "")
     if missing is None or not inner:
         return None
     name, asking = missing[1], names.distribution_of(inner) or inner
@@ -163,48 +145,6 @@ def _undefined(case: Case, event: Event) -> Explanation | None:
             ),
             name="name-not-in-release",
         ),
-    )
-
-
-def _positional(case: Case, event: Event) -> Explanation | None:
-    """Explain a method that gets more arguments than it takes, from a package that calls it."""
-    call = _POSITIONAL.search(event.text)
-    owners = _owners(case, event)
-    if call is None or not owners or not owners[0] or owners[0] in _NEVER:
-        return None
-    function, takes, given = call[1].rpartition(".")[2], int(call[2]), int(call[3])
-    if given <= takes or not function.isidentifier():
-        return None
-    calling = names.distribution_of(owners[0]) or owners[0]
-    other = next((one for one in owners[1:] if one and one not in _NEVER), "")
-    recipes = [
-        code(
-            "Let your own method take further arguments",
-            f"the class that defines {function}()",
-            f"def {function}(self, *args, **kwargs):",
-            note=f"It overrides a method of {calling}, which hands in more since a newer release.",
-        )
-    ]
-    if other and NAME.fullmatch(names.distribution_of(other) or other):
-        recipes.insert(0, _newest(names.distribution_of(other) or other))
-    return Explanation(
-        event=event,
-        detection=detection(
-            event,
-            f"{calling} hands {given} arguments to {call[1]}(), which takes {takes}",
-            f"The method was written for an older {calling}, which handed in fewer.",
-            recipes=tuple(recipes),
-            name="argument-not-accepted",
-            confidence=Confidence.MEDIUM,
-        ),
-    )
-
-
-def _newest(*distributions: str) -> Recipe:
-    return newest(
-        *distributions,
-        title=f"Take the newest {' and '.join(distributions)}",
-        use_if=("no other package here pins it",),
     )
 
 
@@ -314,11 +254,11 @@ def _between(case: Case, event: Event) -> Explanation | None:
     """Explain a lookup that fails where one package calls another one."""
     if not _LOOKUP.search(event.text):
         return None
-    owners = _owners(case, event)
+    owners = owners_of(case, event)
     if len(owners) < 2 or not owners[0] or not owners[1]:
         return None
     inner, outer = (names.distribution_of(one) or one for one in owners[:2])
-    if {owners[0], owners[1]} & _NEVER or not NAME.fullmatch(inner) or not NAME.fullmatch(outer):
+    if {owners[0], owners[1]} & NEVER or not NAME.fullmatch(inner) or not NAME.fullmatch(outer):
         return None
     return _guess(
         event,

@@ -238,6 +238,18 @@ def is_library(path: str) -> bool:
     return path.startswith("<frozen") or bool(_SITE.search(path)) or bool(_LIBRARY.search(path))
 
 
+def owners_of(case: Case, event: Event) -> list[str]:
+    """Return the packages of a traceback, the innermost first, each once; "" is other code."""
+    found: list[str] = []
+    for path in frames(case, event):
+        name = package_of(path)
+        if name is None and (is_library(path) or path.startswith("<")):
+            continue
+        if not found or found[-1] != (name or ""):
+            found.append(name or "")
+    return found
+
+
 def caller_of(case: Case, event: Event, package: str) -> Caller | None:
     """Return the innermost code of the traceback outside a package, which asked it for a name."""
     for path in frames(case, event):

@@ -16,9 +16,19 @@ _TOOLS = re.compile(
     r"(?:^|[\s\"'(=:])((?:/[\w.@-]{1,60}){1,12}/(?:pipx/venvs|uv/tools)/[\w.-]{1,60})/"
 )
 _WEBUI = re.compile(r"([A-Za-z]:\\[\w.\\-]{1,200}\\venv)\\[Ll]ib\\site-packages\\")
+_BUNDLED = re.compile(
+    r"([A-Za-z]:\\[^\s\"':*?<>|]{1,200}\\(?:python|python_embedded|python-embed|runtime"
+    r"|installer_files\\env))\\[Ll]ib\\site-packages\\"
+)
+"""Programs for Windows with a whole Python in a folder of theirs: python.exe lies beside Lib."""
+_ONE_CLICK = re.compile(
+    r"(?:^|[\s\"'(=:])((?:/[\w.@ -]{1,60}){1,12}/installer_files/env)/lib/python3"
+)
+"""The one-click installers of web UIs make a conda environment in this folder."""
 _SIGNS = (
-    *("portable", "windows-standalone-build", "Windows, Standalone", "embeded"),
-    *("isaac", "pipx/venvs", "uv/tools", "\\venv\\"),
+    *("portable", "windows-standalone-build", "Windows, Standalone"),
+    *("embeded", "isaac", "pipx/venvs", "uv/tools", "\\venv\\"),
+    *("\\python\\", "\\python_embedded\\", "\\python-embed\\", "\\runtime\\", "installer_files"),
 )
 _PORTABLE = (".\\python_embeded\\python.exe", "python_embeded", "windows_portable")
 _STANDALONE = ("--windows-standalone-build", "Windows, Standalone")
@@ -49,6 +59,8 @@ def interpreter_of(lines: Sequence[str], text: str) -> str:
         (_ISAAC, "/python.sh"),
         (_TOOLS, "/bin/python"),
         (_WEBUI, "\\Scripts\\python.exe"),
+        (_BUNDLED, "\\python.exe"),
+        (_ONE_CLICK, "/bin/python"),
     ):
         found_roots = {found[1] for line in near for found in pattern.finditer(line)}
         if len(found_roots) == 1:
