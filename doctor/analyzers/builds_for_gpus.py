@@ -30,6 +30,14 @@ _OTHERS: dict[str, tuple[Recipe, ...]] = {
     "ONNX Runtime": (newest("onnxruntime-gpu", title="Take the newest onnxruntime-gpu"),),
     "CTranslate2": (newest("ctranslate2", title="Take the newest CTranslate2"),),
     "TensorRT": (newest("tensorrt", title="Take the newest TensorRT"),),
+    "jaxlib": (
+        newest("jax[cuda12]", title="Take the newest jax with its kernels for CUDA 12"),
+        newest(
+            "jax[cuda13]",
+            title="Take the newest jax with its kernels for CUDA 13",
+            use_if=("the GPU is of 7.5 or newer, and the driver is 580 or newer",),
+        ),
+    ),
     "llama.cpp": (
         _OWN_BUILD,
         newest(

@@ -139,4 +139,11 @@ _UPDATES: dict[str, tuple[Recipe, ...]] = {
     "llama-cpp-python": (_PYTHON,),
     "llama.cpp": (_SOURCE,),
 }
+
+
+def updates(program: str) -> tuple[Recipe, ...]:
+    """Return how a program that carries llama.cpp is brought up to date."""
+    return _UPDATES.get(program, ())
+
+
 _UNKNOWN = (_PYTHON, _SOURCE)

@@ -39,6 +39,7 @@ _BUILDERS = (
     ("exllama", "this wheel of exllamav2"),
     ("vllm", "this build of vLLM"),
     ("cupy", "the kernel that CuPy loads"),
+    ("jaxlib", "this build of jaxlib"),
     ("xla", "this build of jaxlib or TensorFlow"),
     ("tensorflow", "this build of TensorFlow"),
     ("onnxruntime", "this build of ONNX Runtime"),

@@ -9,7 +9,7 @@ import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.inventory import frames, package_of
-from doctor.analyzers.recipes import LINUX, MACOS, command, fitting, variables
+from doctor.analyzers.recipes import LINUX, MACOS, code, command, fitting, variables
 from doctor.analyzers.texts import Text, explained
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -92,6 +92,29 @@ def _loader(case: Case, event: Event) -> str:
     return names.distribution_of("mlx_lm") or "mlx-lm"
 
 
+_OTHER_ENGINE = (
+    command(
+        "Take another engine of LM Studio: for Vulkan, for the processor, or an older one",
+        "lms",
+        "runtime",
+        "select",
+        note="Or in the program: Settings, Runtime, and there the selection for GGUF. `lms runtime "
+        "ls` lists those that are here.",
+    ),
+    command(
+        "Take the newest engine of LM Studio",
+        "lms",
+        "runtime",
+        "update",
+        note="The mistake of an engine is mostly mended in one of its next releases.",
+    ),
+    code(
+        "Load the model with less on the GPU, and a shorter context",
+        "the settings of the model in LM Studio",
+        "GPU Offload: 0, Context Length: 4096",
+        use_if=("the engine for the processor loads the model",),
+    ),
+)
 _NEWEST = command(
     "See the release of llama.cpp, then take the newest one",
     "llama-cli",
@@ -114,6 +137,18 @@ _LESS = command(
 )
 
 _TABLE: dict[str, Text] = {
+    "engine-crashed": Text(
+        (
+            "LM Studio's engine ended by {signal} while it loaded the model",
+            "LM Studio's engine ended with {code} while it loaded the model",
+            "LM Studio's engine crashed while it loaded the model",
+        ),
+        "LM Studio starts llama.cpp as a program of its own, an engine for each kind of GPU. This "
+        "one crashed: its release has a mistake for this model or this GPU, or memory ran out. "
+        "Another engine loads the same file.",
+        _OTHER_ENGINE,
+        severity=Severity.ERROR,
+    ),
     "embedding-model-for-text": Text(
         "The model makes embeddings, and the program asks it for text",
         "A model for embeddings has no output for tokens, which this build of llama.cpp notices by "

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.gguf import updates
 from doctor.analyzers.other_gpus import crash_in_hip
 from doctor.analyzers.recipes import (
     LINUX,
@@ -88,6 +89,8 @@ def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanatio
     is_arm = case.context.jetson or case.context.machine == "aarch64"
     if name == "SIGILL" and is_arm:
         recipes = (_ON_ARM,)
+    elif name == "SIGILL" and any("ollama" in line for line in case.log.lines):
+        recipes = (*updates("Ollama"), *recipes)
     rank = f" (local rank {event.objects['rank']})" if event.objects.get("rank") else ""
     title = _TITLES.get(name)
     if title is None and found.kind == "ntstatus":

@@ -127,7 +127,7 @@ def _minor(version: str) -> str:
 def fixes(found: Fit, caller: Caller | None) -> tuple[Recipe, ...]:
     """Return what puts the asked and the asking package right, the better first."""
     newer_caller = _newer(caller, found) if found.way in ("new", "outside", "never") else None
-    callee = _move(found, caller)
+    callee = _keras(found, caller) or _move(found, caller)
     alive = caller is not None and (names.distribution_of(caller.name) in names.covered())
     # A range that lies between two others is right whichever side the installed release is on.
     first = alive and found.way != "outside"
@@ -173,6 +173,22 @@ def _move(found: Fit, caller: Caller | None) -> Recipe | None:
         title=title,
         use_if=conditions,
         steps=(Action(install=(found.requirement,), options=(Option.HOLD_TORCH,)),),
+    )
+
+
+def _keras(found: Fit, caller: Caller | None) -> Recipe | None:
+    """Return the recipe for the TensorFlow that comes with Keras 3, which moves by itself no more.
+
+    TensorFlow 2.15 and older want the Keras of their own release, and break beside another one.
+    """
+    if found.distribution != "keras" or found.way != "old" or found.since != "3":
+        return None
+    who = caller.name if caller is not None and caller.kind == "package" else "the code"
+    return Recipe(
+        title="Take a TensorFlow that comes with Keras 3",
+        steps=(Action(install=("tensorflow>=2.16", "keras>=3"), options=(Option.HOLD_TORCH,)),),
+        note=f"Where TensorFlow has to stay older, its Keras has to stay as well: take the last "
+        f"release of {who} from before Keras 3 (November 2023).",
     )
 
 

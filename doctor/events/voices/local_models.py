@@ -7,6 +7,23 @@ from doctor.model.events import Level
 
 VOICES = (
     Voice(
+        "LM Studio",
+        (
+            Form(
+                "engine-crashed",
+                r"Engine protocol runtime (?P<engine>[\w.-]{1,60}) for \S{1,100} exited before"
+                r" becoming healthy\.? ?(?:exitCode=(?P<code>\w{1,24}), ?signal=(?P<signal>\w+))?",
+                ("exited before becoming healthy",),
+            ),
+            Form(
+                "engine-crashed",
+                r"The model has crashed without additional information\.? ?"
+                r"(?:\(Exit code: (?P<code>\w{1,24})\))?",
+                ("the model has crashed without",),
+            ),
+        ),
+    ),
+    Voice(
         "llama.cpp",
         (
             Form(
