@@ -47,6 +47,8 @@ _FRAMES = (
     re.compile(r"^\s{0,4}([/~][^\s:]{1,400}\.py[x]?) in \w"),
     re.compile(r"^\s{0,4}(<ipython-input-[^>]{1,60}>) in "),
     re.compile(r"^\s{0,4}(Cell In\s?\[\d{1,6}\]), line \d"),
+    # A paste that begins in the middle of a frame.
+    re.compile(r"^\s{0,4}([/\\.~][^\"\s]{1,400}\.pyx?)\", line \d{1,7}, in "),
     # Colab makes a link of each: [/usr/lib/…/trainer.py](https://localhost:8080/#) in train(self)
     re.compile(r"^\s{0,4}\[([/~<][^\]\s]{1,400})\]\(https?://[^)]{1,60}\) in "),
 )
@@ -201,7 +203,7 @@ def frames(case: Case, event: Event) -> Iterator[str]:
 
 def frame_of(line: str) -> str:
     """Return the file of a line of a traceback; empty for any other line."""
-    for pattern in _FRAMES if "ile " in line or " in " in line or "Cell In" in line else ():
+    for pattern in _FRAMES if "ile " in line or " in" in line or "Cell In" in line else ():
         if match := pattern.search(line[:_LONGEST]):
             return match[1]
     return ""

@@ -21,7 +21,7 @@ from doctor.timelines import names
 
 _POSITIONAL = re.compile(
     r"\bTypeError: ([\w.<>]{1,120})\(\) takes (?:from \d{1,2} to )?(\d{1,2}) positional arguments? "
-    r"but (\d{1,2}) were given"
+    r"but (\d{1,2}) (?:was|were) given"
 )
 _BASES = ("Trainer", "PreTrainedModel", "LightningModule", "Callback", "Layer", "SFTTrainer")
 """Classes whose methods programs override; a message names the deriving class, or none."""
@@ -44,6 +44,7 @@ def _explained(case: Case, event: Event) -> Explanation | None:
         return None
     calling = names.distribution_of(owners[0]) or owners[0]
     other = next((one for one in owners[1:] if one and one not in NEVER), "")
+    other = _home(call[1].rpartition(".")[0], calling) or other
     since = _since(call[1], function, calling, given - takes)
     return Explanation(
         event=event,
@@ -79,6 +80,12 @@ def _recipes(calling: str, function: str, other: str, since: str) -> Iterator[Re
         f"def {function}(self, *args, **kwargs):",
         note=f"It overrides a method of {calling}, which hands in more since a newer release.",
     )
+
+
+def _home(owner: str, calling: str) -> str:
+    """Return the package that the class in the message belongs to, where it is another one."""
+    homes = {one.distribution for one in names.class_attributes(owner)} if owner else set()
+    return homes.pop() if len(homes) == 1 and calling not in homes else ""
 
 
 def _since(named: str, function: str, distribution: str, more: int) -> str:

@@ -37,6 +37,12 @@ _REFUSED = re.compile(
     r"|full stack|stack ?trace|traceback|log file|see (?:above|below)|for more (?:info|detail)",
     re.IGNORECASE,
 )
+_PYTHONS_OWN = re.compile(
+    r"TypeError: (?:\w{1,30} indices must be|unsupported operand|can only concatenate|must be str"
+    r"|sequence item|can't multiply|bad operand|expected str, bytes|object of type"
+    r"|(?:[\w.]{1,60}\(\) )?argument must be|'\w{1,40}' (?:object|not supported))"
+)
+"""What Python says of any program's mistake, so that no sentence of it is advice."""
 _LEAST, _MOST = 18, 240
 _LONGEST = 1200
 _BELOW = 3
@@ -48,7 +54,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     if event is None or event.level is not Level.FAILURE or event.kind != "exception":
         return  # what has a form of its own has an analyzer of its own, or stays unsaid
     sentence = _advice(case, event)
-    if not sentence:
+    if not sentence or _PYTHONS_OWN.search(event.text):
         return
     text = normal(event.text[:_LONGEST]).text.strip(" :-")
     yield Explanation(
@@ -57,9 +63,9 @@ def explain(case: Case) -> Iterator[Explanation]:
         detection=detection(
             event,
             f"The program refuses what it was given: {_cut(text, 200)}",
-            "The message itself says what the program wants. Nothing else in this log speaks for "
-            "another cause: the setting, the input or the call is to be changed, and no "
-            "installation.",
+            f'The message itself says what the program wants: "{_cut(sentence, _MOST)}". Nothing '
+            "else in this log speaks for another cause: the setting, the input or the call is to "
+            "be changed, and no installation.",
             recipes=(
                 Recipe(
                     title=f"Do what the message asks: {_cut(sentence, _MOST)}",

@@ -19,6 +19,7 @@ from doctor.analyzers.inventory import frame_of, is_library, package_of
 from doctor.base.versions import parse
 from doctor.facts.conditions import condition_holds
 from doctor.judge.match.asked_package import NEVER
+from doctor.judge.match.fix_signs import is_shown
 from doctor.logs.package_names import KNOWN
 from doctor.model.facts import value_of
 from doctor.model.findings import Detection
@@ -109,7 +110,9 @@ def with_answers(found: Detection, case: Case) -> Detection:
             continue
         left = tuple(answers[one] if isinstance(one, str) else one for one in recipe.use_if)
         answered = msgspec.structs.replace(recipe, use_if=tuple(one for one in left if one))
-        (confirmed if answers and not answered.sentences else others).append(answered)
+        # What a sign of its own confirms has lost its sentences already, and stays in front.
+        is_sure = bool(answers) or (bool(recipe.shown) and is_shown(recipe, case.log))
+        (confirmed if is_sure and not answered.sentences else others).append(answered)
     if not (confirmed or others):
         return found
     foreign = [one for one in others if _is_foreign(one, view)]

@@ -16,6 +16,7 @@ from doctor.events.surroundings import context_of
 from doctor.judge.match.answers import with_answers
 from doctor.judge.match.asked_package import with_package
 from doctor.judge.match.fix_signs import confirmed_first
+from doctor.judge.match.programs_of_others import with_update
 from doctor.judge.match.signatures import Text, label
 from doctor.judge.match.together import with_common_ranges, with_library
 from doctor.model.catalog import Catalog
@@ -89,7 +90,7 @@ def explained_failures(
 def _completed(found: Detection, case: Case) -> Detection:
     """Return a finding with what its log says of its fixes."""
     found = with_library(_with_signs(found, case.log), case)
-    return with_package(with_answers(found, case), case.log)
+    return with_update(with_package(with_answers(found, case), case.log), case)
 
 
 def explained_outcome(

@@ -8,6 +8,7 @@ import msgspec
 
 from doctor.judge.match.signatures import Text, holds
 from doctor.model.issues import Recipe
+from doctor.model.observation import Log
 
 
 def confirmed_first(recipes: Sequence[Recipe], texts: Iterable[Text]) -> tuple[Recipe, ...]:
@@ -28,6 +29,11 @@ def confirmed_first(recipes: Sequence[Recipe], texts: Iterable[Text]) -> tuple[R
         else:
             others.append(recipe)
     return (*confirmed, *others)
+
+
+def is_shown(recipe: Recipe, log: Log) -> bool:
+    """Say whether a log shows one of the signs of a fix."""
+    return _any(recipe.shown, (Text(log.source, "\n".join(log.lines), log=log),))
 
 
 def _any(patterns: Sequence[str], texts: Sequence[Text]) -> bool:
