@@ -1,11 +1,12 @@
-"""A compiled part of a package that is not there: no build, or a build for another Python."""
+"""A part of a package that is not there: no build, another Python, or files of two releases."""
 
 from __future__ import annotations
 
 import re
 
-from doctor.analyzers.case import Explanation, detection
+from doctor.analyzers.case import Explanation, Precision, detection
 from doctor.analyzers.inventory import Caller
+from doctor.analyzers.recipes import again
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence
@@ -79,5 +80,40 @@ def _whole(package: str) -> tuple[Recipe, ...]:
                 ),
                 Action(install=(distribution,), options=(Option.HOLD_TORCH,)),
             ),
+        ),
+    )
+
+
+def explain_mixed(event: Event, parent: str, distribution: str) -> Explanation:
+    """Explain a part of an installed package that is a file where it has to be a folder."""
+    root = parent.partition(".")[0]
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("python/*",),
+        detection=detection(
+            event,
+            f"The files of {distribution} do not belong together: {parent} is no folder there",
+            f"{parent} is a part of {distribution} with modules of its own. Here it is a single "
+            "file or was left out: the installation is damaged, is of two releases, or is much "
+            "older than the program.",
+            recipes=(
+                again(distribution),
+                Recipe(
+                    title=f"See which files Python takes for {distribution}",
+                    steps=(
+                        Action(
+                            run=(
+                                *("{python.executable}", "-c"),
+                                f"import {root}; print({root}.__file__, {root}.__version__)",
+                            )
+                        ),
+                    ),
+                    note="A second copy in another folder (conda beside pip, ~/.local beside the "
+                    "environment) mixes with the first: remove one of them.",
+                    lasting=False,
+                ),
+            ),
+            name="package-of-two-releases",
         ),
     )

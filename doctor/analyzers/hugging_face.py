@@ -4,7 +4,7 @@
 | --- | --- |
 | gated, not found, no such file or revision | the repository; what to do on its page |
 | token refused, too many requests, offline, not reached | which of them; no fault of the stack |
-| code of the model not trusted, its packages | the option, the packages |
+| packages of the code of a model | the packages |
 | weights that are none, or cut short | a pointer of git-lfs, a page of HTML, half a download |
 """
 
@@ -18,10 +18,10 @@ import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
-from doctor.analyzers.inventory import NAME, distinct, owners_of
+from doctor.analyzers.inventory import NAME, distinct
 from doctor.base.patterns import compile_pattern
 from doctor.model.events import Event
-from doctor.model.issues import Action, Option, Recipe, Snippet
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
 from doctor.timelines import names
 
@@ -217,64 +217,6 @@ def _name(case: Case, event: Event) -> Explanation | None:
     )
 
 
-def _untrusted(case: Case, event: Event) -> Explanation | None:
-    if "load the dataset" in event.text or "load the metric" in event.text:
-        return _untrusted_data(case, event)
-    return _note(
-        event,
-        "The model brings Python code along, which runs only if you allow it",
-        "Read the code on the page of the model first: it runs with your rights. Newer releases of "
-        "transformers know many such models themselves.",
-        (
-            Recipe(
-                title="Allow it",
-                use_if=("you have read the code and trust it",),
-                snippet=Snippet(
-                    where="the call that loads the model",
-                    before="from_pretrained(name)",
-                    after="from_pretrained(name, trust_remote_code=True)",
-                ),
-            ),
-        ),
-    )
-
-
-def _untrusted_data(case: Case, event: Event) -> Explanation | None:
-    """Explain a data set that is a program; a package may load it, and not the reader's code."""
-    owners = [one for one in owners_of(case, event) if one not in ("datasets", "evaluate")]
-    caller = owners[0] if owners else ""
-    update = (
-        Recipe(
-            title=f"Take the newest {caller}, which hands the answer on",
-            steps=(Action(install=(caller,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
-        ),
-    )
-    return _note(
-        event,
-        "The data set is loaded by a program of its author, which runs only if you allow it",
-        "datasets 2.20 and newer ask before they run it, and 4.0 no longer runs any. Look at the "
-        "script on the page of the data set first: it runs with your rights.",
-        (
-            *(update if caller and NAME.fullmatch(names.distribution_of(caller) or "") else ()),
-            Recipe(
-                title="Allow it for this run, also where another package loads the data",
-                use_if=("you have read the script and trust it",),
-                steps=(Action(env={"HF_DATASETS_TRUST_REMOTE_CODE": "1"}),),
-                note="In code of your own: load_dataset(name, trust_remote_code=True).",
-                lasting=False,
-            ),
-            Recipe(
-                title="Load the data as Parquet, which the hub makes of many data sets",
-                snippet=Snippet(
-                    where="the call that loads the data",
-                    before="load_dataset(name)",
-                    after='load_dataset(name, revision="refs/convert/parquet")',
-                ),
-            ),
-        ),
-    )
-
-
 def _packages(case: Case, event: Event) -> Explanation | None:
     del case
     modules = [one.strip() for one in event.objects["packages"].split(",") if one.strip()][:8]
@@ -379,7 +321,6 @@ _EXPLAINED = {
     "hub-offline": _offline,
     "hub-not-reached": _unreached,
     "hub-name-invalid": _name,
-    "remote-code-not-trusted": _untrusted,
     "remote-code-package-missing": _packages,
     "weights-not-weights": _no_weights,
     "weights-cut-short": _cut_short,

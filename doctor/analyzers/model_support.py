@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
@@ -21,7 +22,38 @@ from doctor.model.scales import Severity
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what a program does not know of the model or of its own options."""
-    yield from explained(case, _TABLE)
+    table = _TABLE
+    if any(_PACKED.search(event.objects["tensor"]) for event in case.of("tensor-not-expected")):
+        lines = [line[:_LONGEST] for line in case.log.lines]
+        unnamed = not any(_NAMED_KIND.search(line) for line in lines)
+        kind = next((found[1].lower() for line in lines if (found := _KIND.search(line))), "")
+        if unnamed and kind:
+            told = table["tensor-not-expected"]
+            table = {**table, "tensor-not-expected": _named_quantization(told, kind)}
+    yield from explained(case, table)
+
+
+_PACKED = re.compile(r"\.(?:qweight|qzeros|scales|weight_packed|g_idx)$")
+_NAMED_KIND = re.compile(r"quantization[= ]'?(?:awq|gptq)|--quantization|-q awq")
+_KIND = re.compile(r"(?i)[-_./](awq|gptq)(?:[-_./\s'\"]|$)")
+_LONGEST = 1000
+
+
+def _named_quantization(told: Text, kind: str) -> Text:
+    """Return a text whose first fix names the quantization that the model's name shows."""
+    return told._replace(
+        recipes=(
+            code(
+                "Tell the server how the model is quantized",
+                "the command that starts the server",
+                f"vllm serve <model> --quantization {kind} --dtype half",
+                before="vllm serve <model>",
+                note="vLLM reads it from config.json of the model, and finds it not where it lies "
+                "in the part for the language model (text_config, llm_config).",
+            ),
+            *told.recipes,
+        )
+    )
 
 
 _OWN_VLLM = Recipe(

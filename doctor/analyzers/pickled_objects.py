@@ -24,6 +24,11 @@ _SAVING = {
     "gensim": "gensim",
 }
 """Packages whose objects are saved as pickles, by their import names."""
+_LIBRARIES_OF_LAYERS = (
+    *("timm", "ultralytics", "torchvision", "transformers", "segmentation-models-pytorch"),
+    *("sentence-transformers", "pyannote-audio", "mmcv"),
+)
+"""Libraries whose layers stand in models that were saved whole."""
 _WROTE = re.compile(
     r"Trying to unpickle estimator \w{1,60} from version (\d[\w.]{0,20}) when using version"
 )
@@ -42,8 +47,49 @@ def explain(case: Case) -> Iterator[Explanation]:
         distribution = _SAVING.get(package, "")
         name = event.objects["class"].rpartition(".")[2]
         if not distribution or not _is_of(case, event, package, name, distribution):
+            if package == "torch" and (found := _layer_of_others(event, name, inventory)):
+                yield found
             continue
         yield _explanation(case, event, name, distribution, inventory.release(distribution) or "")
+
+
+def _layer_of_others(event: Event, name: str, inventory: Inventory) -> Explanation | None:
+    """Explain a layer of a library beside torch that lacks what a newer release of it sets."""
+    attribute = event.objects["name"]
+    since = {
+        (distribution, one.first)
+        for distribution in _LIBRARIES_OF_LAYERS
+        for each in names.class_attributes(name, distribution)
+        if (one := each.attributes.get(attribute)) and one.first != one.releases[0]
+    }
+    if len(since) != 1:
+        return None
+    distribution, first = since.pop()
+    line = ".".join((first or "").split(".")[:2])
+    here = inventory.release(distribution)
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The {name} was saved by a {distribution} from before {attribute} came, and "
+            f"{f'{distribution} {here}' if here else 'a newer one'} is here",
+            f"A pickle holds the attributes of its day, and loading it does not run __init__. "
+            f"{distribution} {first} has the attribute, and an earlier release saved the model.",
+            recipes=(
+                Recipe(
+                    title=f"Load it with an older {distribution}",
+                    steps=(
+                        Action(install=(f"{distribution}<{line}",), options=(Option.HOLD_TORCH,)),
+                    ),
+                    note="A package that brings the model may have a newer release, with a model "
+                    "that was saved anew.",
+                ),
+            ),
+            name="object-of-another-release",
+            captures={"attribute": attribute},
+        ),
+    )
 
 
 def _inner(case: Case, event: Event) -> str:

@@ -17,7 +17,7 @@ import msgspec
 from packaging.utils import canonicalize_name
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.compiled_parts import COMPILED, compiled_part
+from doctor.analyzers.compiled_parts import COMPILED, compiled_part, explain_mixed
 from doctor.analyzers.inside_packages import explain_addon
 from doctor.analyzers.inventory import NAME, Caller, Inventory, caller_of, distinct
 from doctor.analyzers.machine import since_command
@@ -28,7 +28,6 @@ from doctor.analyzers.name_findings import (
     explain_standard,
 )
 from doctor.analyzers.python_names import frames_inside, is_passing
-from doctor.analyzers.recipes import again
 from doctor.analyzers.releases import TORCH, fit
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -117,45 +116,10 @@ def _no_package(event: Event, parent: str) -> Explanation | None:
     """Explain a module that Python looks for in a file."""
     package = parent.partition(".")[0]
     if "." in parent and names.distribution_of(package):
-        return _mixed(event, parent, names.distribution_of(package) or package)
+        return explain_mixed(event, parent, names.distribution_of(package) or package)
     if not names.distribution_of(package) and not standard_module(package):
         return None
     return explain_hidden(event, f"{parent.replace('.', '/')}.py", package)
-
-
-def _mixed(event: Event, parent: str, distribution: str) -> Explanation:
-    """Explain a part of an installed package that is a file where it has to be a folder."""
-    root = parent.partition(".")[0]
-    return Explanation(
-        event=event,
-        precision=Precision.EXACT,
-        contradicts=("python/*",),
-        detection=detection(
-            event,
-            f"The files of {distribution} do not belong together: {parent} is no folder there",
-            f"{parent} is a part of {distribution} with modules of its own. Here it is a single "
-            "file or was left out: the installation is damaged, is of two releases, or is much "
-            "older than the program.",
-            recipes=(
-                again(distribution),
-                Recipe(
-                    title=f"See which files Python takes for {distribution}",
-                    steps=(
-                        Action(
-                            run=(
-                                *("{python.executable}", "-c"),
-                                f"import {root}; print({root}.__file__, {root}.__version__)",
-                            )
-                        ),
-                    ),
-                    note="A second copy in another folder (conda beside pip, ~/.local beside the "
-                    "environment) mixes with the first: remove one of them.",
-                    lasting=False,
-                ),
-            ),
-            name="package-of-two-releases",
-        ),
-    )
 
 
 def _left_out(event: Event, package: str) -> Explanation:

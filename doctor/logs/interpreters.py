@@ -17,7 +17,7 @@ _TOOLS = re.compile(
 )
 _WEBUI = re.compile(r"([A-Za-z]:\\[\w.\\-]{1,200}\\venv)\\[Ll]ib\\site-packages\\")
 _BUNDLED = re.compile(
-    r"([A-Za-z]:\\[^\s\"':*?<>|]{1,200}\\(?:python|python_embedded|python-embed|runtime"
+    r"([A-Za-z]:\\[^\s\"':*?<>|]{1,120}\\(?:python|python_embedded|python-embed|runtime"
     r"|installer_files\\env))\\[Ll]ib\\site-packages\\"
 )
 """Programs for Windows with a whole Python in a folder of theirs: python.exe lies beside Lib."""

@@ -84,3 +84,77 @@ def test_a_program_with_a_python_in_a_folder_of_its_own() -> None:
         (r"C:\Python311\Lib\site-packages\torch\__init__.py", ""),
     ):
         assert interpreter_of([line], line) == python
+
+
+def test_the_class_in_the_message_names_the_package_that_has_to_move() -> None:
+    text = OVERRIDDEN.replace("GlinerTrainer.training_step", "GRPOTrainer._get_train_sampler")
+    text = text.replace(
+        "takes 3 positional arguments but 4 were", "takes 1 positional argument but 2 were"
+    )
+    (found,) = explained(text)
+    assert found.detection.recipes[0].steps[0].install == ("trl",)
+
+
+def test_a_part_that_is_a_file_where_it_has_to_be_a_folder() -> None:
+    text = (
+        "ModuleNotFoundError: No module named 'torchvision.transforms.functional'; "
+        "'torchvision.transforms' is not a package"
+    )
+    assert said(text)[0][0] == "package-of-two-releases"
+    own = text.replace("torchvision.transforms.functional", "utils.x").replace(
+        "torchvision.transforms", "utils"
+    )
+    assert not any(name == "package-of-two-releases" for name, _ in said(own))
+
+
+def test_a_layer_that_was_packed_into_bytes() -> None:
+    text = (
+        "model = AutoModel.from_pretrained(name, load_in_4bit=True)\n"
+        "RuntimeError: Input type (torch.cuda.ByteTensor) and weight type (CUDABFloat16Type) "
+        "should be the same"
+    )
+    assert any("quantized" in title for _, title in said(text))
+    plain = text.replace("load_in_4bit=True", "dtype=torch.float16")
+    assert not any("quantized" in title for _, title in said(plain))
+
+
+def test_what_python_says_of_any_mistake_is_no_advice() -> None:
+    text = """
+Traceback (most recent call last):
+  File "/home/ada/run.py", line 3, in <module>
+    x = rows["a"]
+TypeError: list indices must be integers or slices, not str
+"""
+    assert said(text) == []
+
+
+def test_a_layer_that_an_older_library_saved() -> None:
+    text = f"""
+File "{SITE}/torch/nn/modules/module.py", line 1709, in __getattr__
+AttributeError: 'ConvNormAct' object has no attribute 'aa'
+"""
+    (found,) = (one for one in explained(text) if one.precision is Precision.EXACT)
+    assert found.detection.recipes[0].steps[0].install == ("timm<1.0",)
+
+
+def test_files_of_two_families_of_models() -> None:
+    text = (
+        "- **Node Type:** KSampler\n"
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (154x2048 and 768x320)"
+    )
+    assert any("families" in title for _, title in said(text))
+    own = text.replace("KSampler", "Own")
+    assert not any("families" in title for _, title in said(own))
+
+
+def test_a_quantized_model_whose_kind_the_server_was_not_told() -> None:
+    text = (
+        "vllm serve OpenGVLab/InternVL2-Llama3-76B-AWQ\n"
+        "KeyError: 'layers.39.mlp.gate_up_proj.qweight'"
+    )
+    (found,) = (one for one in explained(text) if one.detection.id.endswith("not-expected"))
+    snippet = found.detection.recipes[0].snippet
+    assert snippet is not None
+    assert "--quantization awq" in snippet.after
+    named = explained(text.replace("serve", "serve --quantization awq"))
+    assert not any(one.detection.recipes[0].snippet for one in named)

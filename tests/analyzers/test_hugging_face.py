@@ -80,8 +80,18 @@ def test_code_of_a_model_is_read_before_it_is_trusted() -> None:
         "ValueError: The repository for microsoft/x contains custom code which must be executed to "
         "correctly load the model."
     )
-    found = told("hugging_face", text)
+    found = told("untrusted_code", text)
     assert found.detection.recipes[0].use_if == ("you have read the code and trust it",)
+
+
+def test_a_data_set_that_is_a_program_is_no_model() -> None:
+    text = (
+        "ValueError: The repository for mteb/x contains custom code which must be executed to "
+        "correctly load the dataset."
+    )
+    found = told("untrusted_code", text)
+    assert found.detection.title.startswith("The data set is loaded by a program")
+    assert found.detection.recipes[0].steps[0].env == {"HF_DATASETS_TRUST_REMOTE_CODE": "1"}
 
 
 def test_packages_of_the_models_code() -> None:

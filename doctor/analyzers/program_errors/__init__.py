@@ -6,19 +6,18 @@ aten/src/ATen/native/LinearAlgebra.cpp and aten/src/ATen/native/cuda/Loss.cu.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.program_errors.last_layers import last_layer
-from doctor.analyzers.program_errors.texts import (
-    EMPTY_CHECKPOINT,
-    OTHER_MODEL,
+from doctor.analyzers.program_errors.model_families import files_of_two_families
+from doctor.analyzers.program_errors.quantized_layers import (
     QUANTIZED_LAYER,
-    TABLE,
+    is_quantized_layer,
 )
+from doctor.analyzers.program_errors.texts import EMPTY_CHECKPOINT, OTHER_MODEL, TABLE
 from doctor.analyzers.texts import explained
 
 
@@ -32,9 +31,9 @@ def explain(case: Case) -> Iterator[Explanation]:
         table = {**table, "checkpoint-shape": OTHER_MODEL}
     elif differing and (text := last_layer(case, differing)) is not None:
         table = {**table, "checkpoint-shape": text}
-    if any(_BYTES.search(event.text) for event in case.of("types-differ")) and any(
-        _QUANTIZED.search(line[:_LONGEST]) for line in case.log.lines
-    ):
+    if any(case.of("shapes-differ")) and (text := files_of_two_families(case)) is not None:
+        table = {**table, "shapes-differ": text}
+    if is_quantized_layer(case):
         table = {**table, "types-differ": QUANTIZED_LAYER}
     for one in _once(explained(case, table)):
         if one.event.kind != "types-differ":
@@ -43,11 +42,6 @@ def explain(case: Case) -> Iterator[Explanation]:
             yield msgspec.structs.replace(one, contradicts=_DEVICES)
         elif not places:
             yield one  # or else one type lies on the GPU and one not: an issue of devices
-
-
-_BYTES = re.compile(r"ByteTensor|CharTensor|\bByte\b|\bChar\b|unsigned char")
-_QUANTIZED = re.compile(r"load_in_[48]bit|BitsAndBytes|bitsandbytes|bnb_4bit|quantization_config")
-_LONGEST = 1000
 
 
 def _once(found: Iterable[Explanation]) -> Iterator[Explanation]:

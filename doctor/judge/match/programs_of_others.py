@@ -16,30 +16,34 @@ from doctor.analyzers.inventory import frame_of, is_library
 from doctor.model.findings import Detection
 from doctor.model.issues import Action, Recipe
 
-_SEP = r"[/\\]"
 _PROGRAMS = (
-    ("Forge", r"[^/\\]*(?:webui[_-]forge|stable-diffusion-webui-forge)[^/\\]*", ("webui",)),
-    ("the web UI", r"(?:stable-diffusion-webui|sd-webui|automatic|sdnext|SD\.Next)[^/\\]*", ()),
-    ("ComfyUI", r"ComfyUI(?:-master)?", ()),
-    ("Fooocus", r"Fooocus[^/\\]*", ()),
-    ("text-generation-webui", r"(?:text-generation-webui|textgen)[^/\\]*", ()),
-    ("kohya_ss", r"(?:kohya_ss|sd-scripts)[^/\\]*", ()),
-    ("LLaMA-Factory", r"LL[aA][mM][aA]-?Factory[^/\\]*", ()),
-    ("FramePack", r"FramePack[^/\\]*", ("webui",)),
-    ("OneTrainer", r"OneTrainer[^/\\]*", ()),
-    ("GPT-SoVITS", r"GPT-SoVITS[^/\\]*", ()),
-    ("RVC", r"(?:Retrieval-based-Voice-Conversion-WebUI|RVC|Applio)[^/\\]*", ()),
-    ("Wan2GP", r"Wan2GP[^/\\]*", ()),
-    ("ai-toolkit", r"ai-toolkit[^/\\]*", ()),
+    (
+        "Forge",
+        re.compile(r"[^/\\]{0,60}(?:webui[_-]forge|stable-diffusion-webui-forge)[^/\\]{0,60}"),
+        ("webui",),
+    ),
+    (
+        "the web UI",
+        re.compile(r"(?:stable-diffusion-webui|sd-webui|automatic|sdnext|SD\.Next)[^/\\]{0,60}"),
+        (),
+    ),
+    ("ComfyUI", re.compile(r"ComfyUI(?:-master)?"), ()),
+    ("Fooocus", re.compile(r"Fooocus[^/\\]{0,60}"), ()),
+    ("text-generation-webui", re.compile(r"(?:text-generation-webui|textgen)[^/\\]{0,60}"), ()),
+    ("kohya_ss", re.compile(r"(?:kohya_ss|sd-scripts)[^/\\]{0,60}"), ()),
+    ("LLaMA-Factory", re.compile(r"LL[aA][mM][aA]-?Factory[^/\\]{0,60}"), ()),
+    ("FramePack", re.compile(r"FramePack[^/\\]{0,60}"), ("webui",)),
+    ("OneTrainer", re.compile(r"OneTrainer[^/\\]{0,60}"), ()),
+    ("GPT-SoVITS", re.compile(r"GPT-SoVITS[^/\\]{0,60}"), ()),
+    ("RVC", re.compile(r"(?:Retrieval-based-Voice-Conversion-WebUI|RVC|Applio)[^/\\]{0,60}"), ()),
+    ("Wan2GP", re.compile(r"Wan2GP[^/\\]{0,60}"), ()),
+    ("ai-toolkit", re.compile(r"ai-toolkit[^/\\]{0,60}"), ()),
 )
 """Names of programs, patterns of their folders, and the folder in it that holds the sources."""
-_FOLDERS = tuple(
-    (name, re.compile(rf"^(.{{0,300}}?{_SEP}{folder}){_SEP}"), inner)
-    for name, folder, inner in _PROGRAMS
-)
-_ADDON = re.compile(rf"{_SEP}(?:custom_nodes|extensions){_SEP}")
+_ADDONS = {"custom_nodes", "extensions"}
+_DEEPEST = 30
 _SAFE = re.compile(r"(?:[A-Za-z]:)?[\w./\\~+-]{3,200}")
-_CODE = re.compile(r"\w\(|\w\.\w+|\bimport\b|^\s*(?:def|class|with|if|for)\b", re.MULTILINE)
+_CODE = re.compile(r"\w\(|\w\.\w|\bimport\b")
 _SETTINGS = re.compile(
     r"setting|command|workflow|config|\.ya?ml|\.toml|\.json|console|terminal|shell|page|options"
     r"|Dockerfile|Cargo|CMake|\.bat|\.ini|\.env"
@@ -82,21 +86,27 @@ def _program(found: Detection, case: Case) -> tuple[str, str] | None:
         if evidence.source != log.source or not evidence.line:
             continue
         at = bisect_left(log.numbers, evidence.line) if log.numbers else evidence.line - 1
-        for line in reversed(log.lines[max(at - _ABOVE, 0) : at + 1]):
+        above = log.lines[max(at - _ABOVE, 0) : at + 1]
+        # ComfyUI prints the message first, and the traceback below it.
+        below = log.lines[at + 1 : at + 1 + _ABOVE]
+        for line in (*reversed(above), *reversed(below)):
             path = frame_of(line)
             if not path or path.startswith("<") or is_library(path):
                 continue
-            return None if _ADDON.search(path) else _named(path)
+            return _named(path)
     return None
 
 
 def _named(path: str) -> tuple[str, str] | None:
-    for name, folder, inner in _FOLDERS:
-        if match := folder.match(path):
-            root = match[1]
-            separator = "\\" if "\\" in path else "/"
-            for one in inner:
-                if path[len(root) :].startswith(separator + one + separator):
-                    root = f"{root}{separator}{one}"
-            return name, root
+    """Return the program or the add-on that a file belongs to, and its folder."""
+    separator = "\\" if "\\" in path else "/"
+    parts = path.split(separator)[:_DEEPEST]
+    for at, part in enumerate(parts[:-2]):
+        if part in _ADDONS:
+            return f"the add-on {parts[at + 1]}", separator.join(parts[: at + 2])
+    for at, part in enumerate(parts[:-1]):
+        for name, folder, inner in _PROGRAMS:
+            if folder.fullmatch(part):
+                end = at + 2 if parts[at + 1] in inner else at + 1
+                return name, separator.join(parts[:end])
     return None
