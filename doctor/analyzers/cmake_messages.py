@@ -141,18 +141,22 @@ def _name_architecture() -> Recipe:
 
 
 _COMMANDS: tuple[tuple[str, str, str], ...] = (
-    (r"rocm_\w+", "rocm-cmake", "rocm-cmake"),
-    (r"pybind11_\w+", "pybind11", "pybind11-dev"),
-    (r"nanobind_\w+", "nanobind", ""),
-    (r"protobuf_generate\w*", "Protocol Buffers", "libprotobuf-dev"),
-    (r"(?:ament|rosidl)_\w+", "ROS 2", ""),
-    (r"catkin_\w+", "ROS", ""),
-    (r"pkg_(?:check|search)_module\w*", "pkg-config", "pkg-config"),
-    (r"qt5?_\w+", "Qt", "qtbase5-dev"),
-    (r"corrosion_\w+", "Corrosion", ""),
-    (r"CPMAddPackage", "CPM.cmake", ""),
-    (r"rapids_\w+", "rapids-cmake", ""),
+    ("rocm_", "rocm-cmake", "rocm-cmake"),
+    ("pybind11_", "pybind11", "pybind11-dev"),
+    ("nanobind_", "nanobind", ""),
+    ("protobuf_generate", "Protocol Buffers", "libprotobuf-dev"),
+    ("ament_", "ROS 2", ""),
+    ("rosidl_", "ROS 2", ""),
+    ("catkin_", "ROS", ""),
+    ("pkg_check_module", "pkg-config", "pkg-config"),
+    ("pkg_search_module", "pkg-config", "pkg-config"),
+    ("qt5_", "Qt", "qtbase5-dev"),
+    ("qt_", "Qt", "qtbase5-dev"),
+    ("corrosion_", "Corrosion", ""),
+    ("CPMAddPackage", "CPM.cmake", ""),
+    ("rapids_", "rapids-cmake", ""),
 )
+"""How the commands of a package begin, the package, and its name for apt."""
 _SINCE = {
     "FetchContent_MakeAvailable": "3.14",
     "FetchContent_Declare": "3.11",
@@ -192,9 +196,7 @@ def _unknown(case: Case, event: Event, text: str) -> Explanation | None:
             ),
             name="cmake-too-old",
         )
-    known = next(
-        ((what, apt) for pattern, what, apt in _COMMANDS if re.fullmatch(pattern, name)), None
-    )
+    known = next(((what, apt) for start, what, apt in _COMMANDS if name.startswith(start)), None)
     if known is None:
         return None
     what, apt = known

@@ -14,6 +14,14 @@ from collections.abc import Iterator
 
 from doctor.analyzers.c_library import glibc_of_conda
 from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.conda_lists import (
+    FEW_BUILDS,
+    OTHER_KINDS,
+    WITHOUT_BUILDS,
+    exact_builds,
+    of_another_day,
+    other_system,
+)
 from doctor.analyzers.conda_pins import explain_pins, explain_tree
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
@@ -50,9 +58,9 @@ def _systems(case: Case) -> Iterator[Explanation]:
         if match[1] == "glibc" and (number := re.search(r">=(2\.\d{1,3})", wanted)):
             yield glibc_of_conda(case, event, package, number[1])
             return
-        if match[1] in _OTHER_KINDS:
+        if match[1] in OTHER_KINDS:
             first = next(case.of("nothing-provides", "system-too-old"))  # beside conda's own words
-            yield _other_system(case, first, package, _OTHER_KINDS[match[1]])
+            yield other_system(case, first, package, OTHER_KINDS[match[1]])
             return
         title, cause, recipes = _SYSTEM_LEAVES.get(match[1], _OTHER_SYSTEM)
         if match[1] == "cuda" and any("pixi" in line for line in case.log.lines):
@@ -66,35 +74,6 @@ def _systems(case: Case) -> Iterator[Explanation]:
             contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
         )
         return
-
-
-_OTHER_KINDS = {"unix": "Linux or macOS", "linux": "Linux", "win": "Windows"}
-
-
-def _other_system(case: Case, event: Event, package: str, system: str) -> Explanation:
-    """Explain a package for another system, mostly in a list that was exported there."""
-    return explanation(
-        event,
-        f"The list was written on another system: {package} is for {system} alone",
-        "conda env export writes exact builds (name=1.0=py39h…_0), and only the system where it "
-        "ran has them.",
-        (
-            *_WITHOUT_BUILDS,
-            *(
-                (
-                    Recipe(
-                        title="Make the environment in WSL 2, which is a Linux",
-                        use_if=("this is Windows, and the program needs Linux",),
-                        steps=(Action(run=("wsl", "--install")),),
-                    ),
-                )
-                if system != "Windows" and case.context.os != "linux"
-                else ()
-            ),
-        ),
-        name="conda-other-system",
-        contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
-    )
 
 
 _FOR_PIXI = Recipe(
@@ -166,7 +145,7 @@ def _tree(case: Case, event: Event) -> Explanation | None:
             "The list asks for exact builds that exclude each other",
             "A list with build strings (name=1.0=py38h…_1) fits only the channels and the day on "
             "which it was written.",
-            _WITHOUT_BUILDS,
+            WITHOUT_BUILDS,
             name="conda-builds",
             contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
         )
@@ -258,24 +237,8 @@ def _provided(case: Case, event: Event) -> Explanation | None:
     requirement, package = event.objects["requirement"].strip(), event.objects.get("package", "")
     if requirement.startswith("__"):
         return None
-    builds = [
-        one.objects["requirement"]
-        for one in case.of("nothing-provides")
-        if _EXACT_BUILD.search(one.objects["requirement"])
-    ]
-    if len(builds) > _FEW_BUILDS and event.objects["requirement"] in builds:
-        if event.objects["requirement"] != builds[0]:
-            return None  # the first one speaks for all of them
-        return explanation(
-            event,
-            f"No channel that was asked has {len(builds)} exact builds of the list, such as "
-            f"{builds[0]}",
-            "A list with build strings (name=1.0=py39h…_0) fits only the system, the channels and "
-            "the time in which it was written: conda env export makes one.",
-            _WITHOUT_BUILDS,
-            name="conda-builds",
-            contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
-        )
+    if requirement in (builds := exact_builds(case)):
+        return of_another_day(event, builds) if requirement == builds[0] else None
     return explanation(
         event,
         f"No channel that was asked has {requirement}"
@@ -285,9 +248,6 @@ def _provided(case: Case, event: Event) -> Explanation | None:
         (_search(requirement),) if _search_name(requirement) else (),
         exact=False,
     )
-
-
-_EXACT_BUILD = re.compile(r"^[\w.-]{1,80} ?=?=?[\d][\w.!+]{0,40} \w{1,60}_\w{1,40}$")
 
 
 def _search_name(requirement: str) -> str:
@@ -318,29 +278,28 @@ def _not_found(case: Case, event: Event) -> Explanation | None:
     if locals_ := [one for one in named if _OF_PIP.match(one)]:
         return _of_pip(event, locals_[0])
     toolkits = [one for one in named if _TOOLKIT.match(one)]
-    if toolkits and len(built) <= _FEW_BUILDS:
+    if toolkits and len(built) <= FEW_BUILDS:
         return _no_toolkit(event, shown, toolkits[0])
     return explanation(
         event,
         f"No channel that was asked has {shown}",
         "The list names exact builds of another system: it was exported there with their build "
         "strings, and only that system has them."
-        if len(built) > _FEW_BUILDS
+        if len(built) > FEW_BUILDS
         else "The name is another one in conda, the package is in another channel, or it has no "
         "build for this system.",
-        _WITHOUT_BUILDS
-        if len(built) > _FEW_BUILDS
+        WITHOUT_BUILDS
+        if len(built) > FEW_BUILDS
         else (_search(named[0]),)
         if _search_name(named[0])
         else (),
-        contradicts=("torch/conda-package-not-found",) if len(built) > _FEW_BUILDS else (),
+        contradicts=("torch/conda-package-not-found",) if len(built) > FEW_BUILDS else (),
     )
 
 
 _OF_PIP = re.compile(
     r"(?P<name>torch\w*|torchvision|torchaudio)==(?P<version>[\d.]{3,12})\+(?P<tag>\w{2,10})$"
 )
-_FEW_BUILDS = 2
 
 
 def _of_pip(event: Event, requirement: str) -> Explanation | None:
@@ -373,24 +332,6 @@ def _of_pip(event: Event, requirement: str) -> Explanation | None:
 
 
 _TOOLKIT = re.compile(r"(?:cudatoolkit|cuda-?\d{2,3}|pytorch-cuda|cudnn)\b")
-_STRIP = (
-    "import re; t = open('environment.yml').read(); "
-    "open('environment-plain.yml', 'w').write("
-    "re.sub(r'(?m)^(\\s*- [\\w.-]+=+[\\w.!+]+)=[\\w.]+\\s*$', r'\\1', t))"
-)
-_WITHOUT_BUILDS = (
-    Recipe(
-        title="Write the list without the builds, and make the environment from that",
-        note="Take the names that conda still does not find out of environment-plain.yml: they are "
-        "libraries of the other system (such as ld_impl_linux-64, libgcc-ng, readline) that come "
-        "by themselves. On the other system, conda env export --from-history writes a list that "
-        "fits all.",
-        steps=(
-            Action(run=("{python.executable}", "-c", _STRIP)),
-            Action(run=("conda", "env", "create", "-f", "environment-plain.yml")),
-        ),
-    ),
-)
 
 
 def _no_toolkit(event: Event, shown: str, toolkit: str) -> Explanation:

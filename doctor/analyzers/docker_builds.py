@@ -26,17 +26,17 @@ _NO_DRIVER = re.compile(
     r"Found no NVIDIA driver|No CUDA GPUs are available|IndexError: list index out of range"
     r"|libcuda\.so\.1: cannot open shared object"
 )
-_KILLED = re.compile(
-    r"(?:executor failed running \[|process ['\"]/bin/sh -c |The command '/bin/sh -c )"
-    r".{1,2000}(?:exit code:|non-zero code:|exit status) 137\b"
-)
+_RUNS = ("executor failed running [", 'process "/bin/sh -c ', "The command '/bin/sh -c ")
+_KILLED = re.compile(r"(?:exit code:|non-zero code:|exit status) 137\b")
 _ABOVE = 30
 
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield that a step of an image was killed, or that a build sees no GPU."""
-    if (killed := next((one for one in case.events if _KILLED.search(one.text)), None)) is not None:
-        yield _out_of_memory(killed)
+    for event in case.events:
+        if _KILLED.search(event.text) and any(one in event.text for one in _RUNS):
+            yield _out_of_memory(event)
+            break
     for event in case.events:
         if not _NO_DRIVER.search(event.text):
             continue

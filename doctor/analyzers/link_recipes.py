@@ -146,3 +146,26 @@ def folder_of_cudnn(case: Case, event: Event) -> tuple[Recipe, ...]:
         note="It has to be the folder with the file itself, not the one above it.",
     )
     return search, beside
+
+
+def cudnn_8(case: Case, event: Event, name: str) -> Explanation:
+    """Return the explanation of a function that only cuDNN 8 has."""
+    rust = is_rust(case, event)
+    return explanation(
+        event,
+        f"The sources are written for cuDNN 8, which has {name}; the link finds no cuDNN, or 9",
+        "cuDNN 9 joined the halves for training and inference, and took this function away. "
+        "A newer release of what is built knows cuDNN 9.",
+        (
+            *(without_cudnn(case) if rust else ()),
+            code(
+                "Take cuDNN 8.9 for the CUDA that is here, and build again",
+                "the cuDNN that is unpacked beside the toolkit",
+                "cuDNN 8.9",
+                before="cuDNN 9",
+                note="NVIDIA's cuDNN archive has it. On Windows its folders bin, include and "
+                "lib go into those of the toolkit.",
+            ),
+        ),
+        name="library-not-linked",
+    )

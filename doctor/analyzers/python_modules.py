@@ -295,16 +295,18 @@ def _absent(
     return _unknown(case, event, package)
 
 
-_ADDON = re.compile(
-    r"File \"((?:[A-Za-z]:\\|/)[\w.\\/ -]{1,250}[/\\](?:custom_nodes|extensions)[/\\][\w.-]{1,80})"
-    r"[/\\]"
-)
+_ADDON = re.compile(r"[/\\](?:custom_nodes|extensions)[/\\][\w.-]{1,80}(?=[/\\])")
+_PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\\/ -]{1,250}")
 
 
 def addon_folder(case: Case, event: Event) -> str:
     """Return the folder of the add-on whose frame is the last one of a traceback."""
-    above = case.log.lines[max(event.at - 12, 0) : event.at + 1]
-    return next((one[1] for line in reversed(above) if (one := _ADDON.search(line[:400]))), "")
+    for line in reversed(case.log.lines[max(event.at - 12, 0) : event.at + 1]):
+        _, found, after = line[:400].partition('File "')
+        place = _ADDON.search(path := after.partition('"')[0]) if found else None
+        if place is not None and _PATH.fullmatch(folder := path[: place.end()]):
+            return folder
+    return ""
 
 
 def _unknown(case: Case, event: Event, package: str) -> Explanation:

@@ -408,7 +408,7 @@ def test_no_release_of_conda_forge_is_asked_of_pip() -> None:
     assert not any("torch==" in part for one in first(text).fixes[0].commands for part in one.argv)
 
 
-def test_a_mac_builds_for_its_own_processor() -> None:
+def test_native_code_for_one_kind_of_mac() -> None:
     text = (
         "clang: error: unsupported argument 'native' to option '-march='\n"
         "  ERROR: Failed building wheel for chroma-hnswlib\n"

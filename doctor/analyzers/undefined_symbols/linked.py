@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.checkouts import once_more
-from doctor.analyzers.link_recipes import device_libraries, is_rust, linked, without_cudnn
+from doctor.analyzers.link_recipes import cudnn_8, device_libraries, linked
 from doctor.analyzers.machine import lines_around
-from doctor.analyzers.recipes import by_system, code
+from doctor.analyzers.recipes import by_system
 from doctor.analyzers.undefined_symbols.builds import OF_VISUAL_STUDIO
 from doctor.analyzers.undefined_symbols.owners import library_of
 from doctor.model.events import Event
@@ -264,7 +264,7 @@ def _not_linked(case: Case, event: Event, name: str, flag: str) -> Explanation:
     is_driver = flag == "cuda"
     file = f"{flag}.lib" if event.speaker.endswith("MSVC") else f"lib{flag}"
     if _OF_CUDNN_8.match(name):
-        return _cudnn_8(case, event, name)
+        return cudnn_8(case, event, name)
     return Explanation(
         event=event,
         precision=Precision.EXACT,
@@ -280,33 +280,6 @@ def _not_linked(case: Case, event: Event, name: str, flag: str) -> Explanation:
                 else ""
             ),
             recipes=linked(case, event, flag, is_driver=is_driver),
-            name="library-not-linked",
-        ),
-    )
-
-
-def _cudnn_8(case: Case, event: Event, name: str) -> Explanation:
-    """Explain a function that only cuDNN 8 has."""
-    rust = is_rust(case, event)
-    return Explanation(
-        event=event,
-        precision=Precision.EXACT,
-        detection=detection(
-            event,
-            f"The sources are written for cuDNN 8, which has {name}; the link finds no cuDNN, or 9",
-            "cuDNN 9 joined the halves for training and inference, and took this function away. "
-            "A newer release of what is built knows cuDNN 9.",
-            recipes=(
-                *(without_cudnn(case) if rust else ()),
-                code(
-                    "Take cuDNN 8.9 for the CUDA that is here, and build again",
-                    "the cuDNN that is unpacked beside the toolkit",
-                    "cuDNN 8.9",
-                    before="cuDNN 9",
-                    note="NVIDIA's cuDNN archive has it. On Windows its folders bin, include and "
-                    "lib go into those of the toolkit.",
-                ),
-            ),
             name="library-not-linked",
         ),
     )
