@@ -2,7 +2,6 @@
 
 vLLM and SGLang compute attention by one of several libraries, and an option names it. A fault of
 one library's kernel on a GPU, in a type or at a length is no fault of the model or of the machine.
-The names: vllm/v1/attention/backends/registry.py, sglang/srt/server_args.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What is said of shapes that do not fit in a program for pictures: files of two model families.
 
-The sizes are those of the text encoders and of the first layers, as comfy/supported_models.py and
-comfy/ldm have them.
+The sizes are those of the text encoders' output and of the first layers of well-known models.
 """
 
 from __future__ import annotations
@@ -21,12 +20,9 @@ _SIZES = {
     "2048": "the text of SDXL",
     "2816": "SDXL's sizes and pooled text",
     "4096": "the text of T5 (Flux, SD3, Wan)",
-    "2560": "the text of Qwen 3 4B (Z-Image)",
     "3584": "the text of Qwen 2.5 VL (Qwen-Image)",
-    "3840": "the text of Gemma 3 12B (LTX-2)",
     "384": "the input of Flux Fill",
     "64": "the input of Flux",
-    "128": "the input of Flux 2",
 }
 _NUMBER = re.compile(r"\d{2,5}")
 _LONGEST = 600
