@@ -17,10 +17,10 @@ from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import Inventory
-from doctor.analyzers.wheel_recipes import from_index, see_python
+from doctor.analyzers.wheel_recipes import from_index, see_python, see_tags
 from doctor.model.events import Event
 from doctor.model.facts import value_of
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Option, Recipe
 
 _ABOVE = 30
 _PAGE = re.compile(r"download\.pytorch\.org/whl/(?:torch_stable\.html|lts)")
@@ -29,7 +29,7 @@ _ONLY_SOURCES = Version("0.1.3")
 """torch 0.1.2 on PyPI is an archive that installs nothing, and the only one for each Python."""
 
 
-def other_python(
+def of_other_python(
     case: Case,
     event: Event,
     inventory: Inventory,
@@ -136,4 +136,36 @@ def _oldest(version: Version) -> Recipe:
         use_if=("nothing needs that very release",),
         steps=recipe.steps,
         note="cu118 stands for the CUDA build; the driver decides which one it can be.",
+    )
+
+
+_MAC = re.compile(r"\b[Mm]ac ?OS\b|\bMac ?[Bb]ook\b")
+
+
+def on_mac(case: Case) -> bool:
+    """Say whether the log, or its writer's words, are of a Mac."""
+    known = str(value_of(case.facts, "host.os") or case.context.os or "")
+    return known == "macos" or any(_MAC.search(line[:400]) for line in case.log.lines[:2000])
+
+
+def unknown_to_pip(event: Event, name: str) -> Explanation:
+    """Explain a name without files on a Mac, whose tags an old pip does not know.
+
+    pip before 20.3 knows no macOS 11, and before 21.0 no wheel for both kinds of Mac
+    (https://pip.pypa.io/en/stable/news/).
+    """
+    return explanation(
+        event,
+        f"pip finds no file of {name} that fits this Mac and this Python",
+        "An old pip does not know the tags of newer releases of macOS. Else the project has no "
+        "file for this Python or processor, or the name is misspelled.",
+        (
+            Recipe(
+                title="Move pip to a release that knows this macOS, and ask again",
+                steps=(Action(install=("pip",), options=(Option.UPGRADE,)),),
+            ),
+            see_tags(),
+        ),
+        name="name-not-on-index",
+        exact=False,
     )

@@ -19,7 +19,7 @@ from packaging.version import Version
 from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
-from doctor.analyzers.fitting_pythons import other_python as of_other_python
+from doctor.analyzers.fitting_pythons import of_other_python, on_mac, unknown_to_pip
 from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
 from doctor.analyzers.wheel_recipes import (
     ONLY_LINUX,
@@ -260,38 +260,12 @@ def _nowhere(case: Case, event: Event, text: str, name: str) -> Explanation | No
             name="no-wheel-at-all",
             exact=False,
         )
-    if not index and (system == "macos" or _MAC.search(" ".join(case.log.lines[:2000])[:60_000])):
-        return _unknown_to_pip(event, name)
+    if not index and on_mac(case):
+        return unknown_to_pip(event, name)
     return explanation(
         event,
         f"The index that was asked has nothing called {name}" + (f": {index}" if index else ""),
         "The name is misspelled, the project is on GitHub only, or it lies on another index.",
-        name="name-not-on-index",
-        exact=False,
-    )
-
-
-_MAC = re.compile(r"\b[Mm]ac ?OS\b|\bMac ?Book\b|\bmacOS\b")
-
-
-def _unknown_to_pip(event: Event, name: str) -> Explanation:
-    """Explain a name without files on a Mac, whose tags an old pip does not know.
-
-    pip before 20.3 knows no macOS 11, and before 21.0 no wheel for both kinds of Mac
-    (https://pip.pypa.io/en/stable/news/).
-    """
-    return explanation(
-        event,
-        f"pip finds no file of {name} that fits this Mac and this Python",
-        "An old pip does not know the tags of newer releases of macOS. Else the project has no "
-        "file for this Python or processor, or the name is misspelled.",
-        (
-            Recipe(
-                title="Move pip to a release that knows this macOS, and ask again",
-                steps=(Action(install=("pip",), options=(Option.UPGRADE,)),),
-            ),
-            see_tags(),
-        ),
         name="name-not-on-index",
         exact=False,
     )
