@@ -92,7 +92,7 @@ def changed(one: Distribution) -> str:
     return ""
 
 
-def gone(one: Distribution) -> str:
+def missing_file(one: Distribution) -> str:
     """Return which file of a package is not there, in words; what no program reads is no matter."""
     if _is_of_index(one):
         with suppress(UnreadableFile):
@@ -124,7 +124,7 @@ def damaged(
             shared = any(_lists(other, why) for other in mine.values() if other is not one)
             found[one.name] = Damage(one, why, shared)
     for name in beneath:
-        if name in mine and name not in found and (why := gone(mine[name])):
+        if name in mine and name not in found and (why := missing_file(mine[name])):
             shared = any(_lists(other, why) for other in mine.values() if other is not mine[name])
             found[name] = Damage(mine[name], why, shared)
     return tuple(found[name] for name in sorted(found))

@@ -33,14 +33,14 @@ from doctor.repair.modules import Import, concerned, failures, try_imports
 from doctor.repair.nearest import nearest
 from doctor.repair.new_environment import NewEnvironment, unchanged
 from doctor.repair.own_fixes import plans_of_fixes
-from doctor.repair.reading import SOURCE, Unmet, packages_in, read_program, unmet
+from doctor.repair.reading import SOURCE, Unmet, packages_in, read_program, unmet, without_twins
 from doctor.repair.requests import Original, actionable
 from doctor.repair.standing import standing_of
 
 PROGRAM_SECONDS = 600.0
 _IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
-_LOG = 256 << 10
+_LOG, _NAMED = 256 << 10, 16
 _PATH = re.compile(r"[/\\]\S{0,1000}")
 OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
@@ -81,7 +81,8 @@ class Bench:
     `held` are the packages that the program needs as they are; `trials` are those of whole plans,
     by their steps. `unpruned` is the plan of the program before something was taken out of it,
     `longer` one that ends as much and lifts a package farther.
-    `titles` are those of findings of the program on the way, by id.
+    `titles` are those of findings of the program on the way, by id. `in_vain` says what was tried
+    and did not let the program end well.
     """
 
     def __init__(self, original: Original, progress: Progress) -> None:
@@ -93,6 +94,7 @@ class Bench:
         self.longer: Plan | None = None
         self.titles = dict[str, str]()
         self.trials: dict[str, Trial] = {}
+        self.in_vain: dict[str, None] = {}
         self._links: Links | None = None
 
     @property
@@ -128,6 +130,13 @@ class Bench:
                 places = Places.between(self._original.environment, copy.environment)
                 self._program = run_program(self._original, copy, places, {}, self._progress)
         return self._program
+
+    def words_in_vain(self) -> tuple[str, ...]:
+        """Return a sentence about what was tried and did not let the program end well."""
+        every = [one.removeprefix("with ") for one in self.in_vain]
+        more = f", and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+        told = f"The program also fails with each of these: {'; '.join(every[:_NAMED])}{more}."
+        return (told,) if every else ()
 
 
 def run_program(
@@ -328,7 +337,7 @@ class Examination:
             counted |= {one.name for one in packages_in(text, self._copy.environment)}
         self._asked_for = tuple(
             one
-            for one in unmet(self._problems)
+            for one in without_twins(unmet(self._problems), self._copy.environment)
             if self._places.back(one.text) not in known or counted & {one.package, one.wanted}
         )
         if not text and not self._asked_for:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 _FRAME = re.compile(r'^\s{0,200}File "([^"\n]{1,1000})", line (\d{1,9})')
 _BEGIN = "Traceback (most recent call last)"
 _LINES, _LONGEST, _ERROR_LINES, _CHAIN_LINES = 20_000, 2000, 20, 100
+_ERRS = re.compile(r"\b(?:error|ERROR|Error|fatal|FATAL)\b:?")
 _VARYING = re.compile(r"0x[0-9a-fA-F]{1,32}|\d{1,40}")
 _NOTICE = re.compile(
     r"^\s{0,80}-{5,200}\s{0,80}$|has removed its internal frames"
@@ -75,7 +76,7 @@ def failure_of(text: str) -> Failure:
     first = next((number for number, line in enumerate(rest) if line[:1] != " "), len(rest))
     said = [line.strip() for line in rest[first:]]
     if not last:
-        said = said[-1:]
+        said = [line for line in said[-_ERROR_LINES:] if _ERRS.search(line)] or said[-1:]
     flush = [line for line in lines if line.strip() and not line.startswith(" ")]
     return Failure(
         tuple(last),

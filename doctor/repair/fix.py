@@ -28,7 +28,14 @@ from doctor.repair.merging import install_of
 from doctor.repair.nearest import nearest
 from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.prove import Attempted, prove
-from doctor.repair.reading import Unmet, packages_in, packages_of, read_program, unmet
+from doctor.repair.reading import (
+    Unmet,
+    packages_in,
+    packages_of,
+    read_program,
+    unmet,
+    without_twins,
+)
 from doctor.repair.requests import FixRequest, Original, Repair, actionable, original_of
 from doctor.repair.resolve import confirm, costed
 
@@ -79,7 +86,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
     several = (plan, *plan.alternatives)
     progress("asking the installer for the nearest releases", 0.0)
-    concerned = [one for one in unmet(original.problems) if _is_watched(one, original)]
+    concerned = _concerned(original)
     shortest = nearest(report, concerned, unmet(original.problems), original.environment, asked)
     several = (shortest, *several) if shortest is not None else several
     if text:  # what the program needs may be another way than that of the fewest changes
@@ -101,11 +108,9 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         return proved
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
     if impossible:
-        title = "Your program was not tried"  # calm needs a run
-        plan = msgspec.structs.replace(plan, title=title) if plan.is_empty else plan
-        plan = _unproved(plan, ProofVerdict.NOT_POSSIBLE, impossible)
+        plan = _untried(plan, impossible)
     elif ended is not None:
-        plan = _beside(plan, ended)
+        plan = _beside(plan, ended, () if ended.ok else bench.words_in_vain())
     remarks = (*remarks, *_let_be(others, plan), *_missed(original, plan))
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
 
@@ -200,7 +205,7 @@ def _read(original: Original, text: str) -> tuple[Original, tuple[Unmet, ...]]:
         named |= packages_of(found)
     if report.plan is not None:
         named |= {normalize_name(one.name) for one in report.plan.changes}
-    problems = unmet(original.problems)
+    problems = without_twins(unmet(original.problems), environment)
     concerned = [one for one in problems if named & {one.package, one.wanted}]
     if concerned:
         report = read_program(report, "", asked, environment, concerned)
@@ -237,6 +242,11 @@ def _missed(original: Original, plan: Plan) -> tuple[str, ...]:
     return unmet_words(found, here)
 
 
+def _concerned(original: Original) -> list[Unmet]:
+    found = without_twins(unmet(original.problems), original.environment)
+    return [one for one in found if _is_watched(one, original)]
+
+
 def _is_watched(one: Unmet, original: Original) -> bool:
     return bool(original.watched & {one.package, one.wanted})
 
@@ -266,8 +276,16 @@ def _ran(original: Original, bench: Bench) -> tuple[Ending | None, str]:
         return None, str(error)
 
 
-def _beside(plan: Plan, ended: Ending) -> Plan:
+def _untried(plan: Plan, why: str) -> Plan:
+    """Return a plan of which nothing is known: without a run, an empty one is not calm."""
+    if plan.is_empty:
+        plan = msgspec.structs.replace(plan, title="Your program was not tried")
+    return _unproved(plan, ProofVerdict.NOT_POSSIBLE, why)
+
+
+def _beside(plan: Plan, ended: Ending, notes: Sequence[str] = ()) -> Plan:
     """Return a plan without steps, with what came of the program: calm only where it ran."""
+    plan = msgspec.structs.replace(plan, notes=(*plan.notes, *notes))
     if ended.ok:
         title = f"{plan.title}: your program ran in a copy, exit code 0"
         return msgspec.structs.replace(plan, title=title) if plan.is_empty else plan

@@ -26,6 +26,7 @@ from doctor.base.versions import major
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
+from doctor.repair.absent import by_absent
 from doctor.repair.advice import by_advice
 from doctor.repair.bounds import (
     bounds_of,
@@ -159,10 +160,11 @@ class _Search:
             self._by_advice,
             self._by_values,
             self._by_findings,
+            lambda one: by_absent(one, self._trials, self._original, self._within),
             self._by_shared_files,
             self._by_settings,
             self._by_releases,
-            self._by_owned_files,
+            lambda one: by_namespaces(one, self._trials, self._original, owned=True),
         )
         beyond: tuple[_Way, ...] = (self._by_findings, self._by_releases)
         beyond = beyond if self._limits != self._forced else ()
@@ -209,9 +211,6 @@ class _Search:
 
     def _by_shared_files(self, state: State) -> State | None:
         return by_reinstalling(state, self._trials, self._original, shared=True)
-
-    def _by_owned_files(self, state: State) -> State | None:
-        return by_namespaces(state, self._trials, self._original, owned=True)
 
     def _by_lists(self, state: State) -> State | None:
         """Return a state with a package that the failure speaks of in the range of the project."""
@@ -338,10 +337,9 @@ class _Search:
             yield from (plan for plan in self._plans if not moved_names(plan) & held)
             return
         trial = state.trial or self._trials.whole(state.plan)
+        here = self._here, self._environment
         for follow in trial.follow_ups if trial is not None else ():
-            if moved_names(follow) & held or installs_nothing_new(
-                follow, self._here, self._environment
-            ):
+            if moved_names(follow) & held or installs_nothing_new(follow, *here):
                 continue
             if contradict(state.plan, follow):
                 yield instead(state.plan, follow)

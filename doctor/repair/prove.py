@@ -107,6 +107,8 @@ def prove(
     elif original.request.program:
         best, others = _within_lists(best, (*tried, *others), original)
     plan = noted(best.plan, bounds_of(original, original.packages)) if best.ok else best.plan
+    if not best.ok:
+        plan = msgspec.structs.replace(plan, notes=(*plan.notes, *bench.words_in_vain()))
     return best._replace(plan=msgspec.structs.replace(plan, alternatives=_alone(others)))
 
 

@@ -159,6 +159,20 @@ def unmet(problems: Sequence[str]) -> tuple[Unmet, ...]:
     return tuple(found for text in problems if (found := _unmet(text)) is not None)
 
 
+def without_twins(found: Sequence[Unmet], environment: Environment) -> tuple[Unmet, ...]:
+    """Return requirements without those of a package in whose place another one brings the module.
+
+    Both would write the same files: `opencv-python` beside `opencv-python-headless`.
+    """
+    absent_here = [one for one in found if not one.here]
+    brought = set[str]()
+    for one in installed([str(one) for one in environment.folders]) if absent_here else ():
+        for top in tops(one):
+            names = names_of(top)
+            brought |= {normalize_name(name) for name in names} if one.name in names else set()
+    return tuple(one for one in found if one.here or one.wanted not in brought)
+
+
 def _unmet(text: str) -> Unmet | None:
     for pattern in _UNMET:
         found = compile_pattern(pattern).search(text[:800])

@@ -29,6 +29,7 @@ from doctor.repair.merging import install_of, name_in, steps_text
 from doctor.repair.merging import sources as built_from
 from doctor.repair.new_environment import place_of
 from doctor.repair.project import copy_project, edited, renamed
+from doctor.repair.project_settings import is_setting
 from doctor.repair.requests import Original
 from doctor.repair.resolve import without_wheels
 
@@ -98,7 +99,7 @@ def with_project(
 ) -> tuple[Clone, Places, Path]:
     """Return a clone with its places and the project, which is a copy where a step changes it.
 
-    The program runs in that copy where a file is renamed. Raises ProjectError where there is none.
+    The program runs in that copy where it meets the change. Raises ProjectError without a copy.
     """
     project = original.request.check.observe.project.absolute()
     if not any(_of_project(one, original) for one in tasks):
@@ -106,10 +107,16 @@ def with_project(
     inner = copy.scratch.folder / "project" / project.name
     copy_project(project, inner)
     places = Places((*there.pairs, (str(project), str(inner))))
-    if any(one.kind is Kind.RENAME and _of_project(one, original) for one in tasks):
+    if any(_is_read(one) and _of_project(one, original) for one in tasks):
         cwd = Path(places.there(str(original.host.cwd)))
         copy = replace(copy, host=Host(env=copy.host.env, cwd=cwd))
     return copy, places, inner
+
+
+def _is_read(task: Task) -> bool:
+    """Say whether a program meets what a step changes: it reads no list of packages."""
+    edit = task.step.edit
+    return task.kind is Kind.RENAME or (edit is not None and is_setting(edit.file))
 
 
 def _of_project(task: Task, original: Original) -> bool:

@@ -17,6 +17,7 @@ from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import combined, moved_names
 from doctor.repair.moved import moved_editables
 from doctor.repair.plan_reading import set_by
+from doctor.repair.project_settings import lines_spoken_of
 from doctor.repair.reading import tops
 from doctor.repair.rebuilding import rebuildings
 from doctor.repair.requests import Original
@@ -37,6 +38,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
     return (
         by_reinstalling(state, trials, original)
         or _by_renaming(state, trials, original, bench)
+        or _by_settings_of_project(state, trials, original)
         or _by_new_places(state, trials, original)
         or _by_building(state, trials, original)
         or _by_intruders(state, trials, original)
@@ -128,6 +130,17 @@ def _by_renaming(state: State, trials: Trials, original: Original, bench: Bench)
     return None
 
 
+def _by_settings_of_project(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state without a line of a settings file that the failure speaks of."""
+    for step, note in lines_spoken_of(state.failure, original.host.cwd):
+        plan = combined(state.plan, Plan(title="", steps=(step,)))
+        found = trials.ends(plan, f"with a comment where {note}")
+        if found is not None and trials.is_further(state, found, ()):
+            plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, f"{note}."))
+            return found._replace(plan=plan, again=True)
+    return None
+
+
 def _by_new_places(state: State, trials: Trials, original: Original) -> State | None:
     """Return the state with an editable install from where its sources lie today."""
     roots = (original.request.check.observe.project.absolute(), original.host.cwd.parent)
@@ -182,7 +195,7 @@ def _less(state: State, trials: Trials, names: Sequence[str]) -> State | None:
     """Return the state without some variables, where the program comes further."""
     plan = combined(state.plan, Plan(title="", steps=leaving_out(names)))
     what = names[0] if len(names) == 1 else f"{len(names)} variables"
-    found = trials.ends(plan, f"without {what}")
+    found = trials.ends(plan, f"with {what} unset")
     return found if found is not None and trials.is_further(state, found, ()) else None
 
 
