@@ -35,7 +35,7 @@ _SECRET = re.compile(
     r"gh[pousr]_\w{20}|hf_\w{20}|sk-\w{20}|eyJ\w{20}|[\w.+-]+@[\w-]+\.(?:com|org|net|edu)\b"
 )
 _EVERY = cases.paths(*cases.SETS, cases.QUIET, cases.ENVIRONMENTS)
-_CALM = dict(
+_CALM: dict[str, cases.Quiet | cases.Environment] = dict(
     [
         *cases.quiet(),
         *((name, one) for name, one in cases.environments() if one.family == cases.HEALTHY),

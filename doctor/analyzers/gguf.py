@@ -45,6 +45,12 @@ def _carrier(case: Case) -> str:
     return next((name for name, sign in _CARRIERS if any(sign.search(line) for line in lines)), "")
 
 
+def updates(case: Case) -> tuple[Recipe, ...]:
+    """Return what brings the program that carries llama.cpp up to date; empty where none shows."""
+    carrier = _carrier(case)
+    return fitting(case, _UPDATES[carrier]) if carrier in _UPDATES else ()
+
+
 def _architecture(case: Case, event: Event) -> Explanation:
     name = event.objects["architecture"]
     carrier = _carrier(case)
@@ -139,11 +145,6 @@ _UPDATES: dict[str, tuple[Recipe, ...]] = {
     "llama-cpp-python": (_PYTHON,),
     "llama.cpp": (_SOURCE,),
 }
-
-
-def updates(program: str) -> tuple[Recipe, ...]:
-    """Return how a program that carries llama.cpp is brought up to date."""
-    return _UPDATES.get(program, ())
 
 
 _UNKNOWN = (_PYTHON, _SOURCE)

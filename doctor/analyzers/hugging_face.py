@@ -209,12 +209,25 @@ def _unreached(case: Case, event: Event) -> Explanation | None:
 
 def _name(case: Case, event: Event) -> Explanation | None:
     del case
+    path = event.objects["repository"]
+    download = Recipe(
+        title="Download the model into that folder",
+        use_if=("the current folder is the program's",),
+        steps=(Action(run=("hf", "download", "<repository>", "--local-dir", path)),),
+        ask={"repository": "the model's name on the Hub, as owner/name; the program's page has it"},
+        note="A relative path counts from the folder in which the program is started: start it in "
+        "its own folder, or write the whole path.",
+    )
     return _note(
         event,
-        f"{event.objects['repository']} is neither a folder that exists nor a name on the Hub",
+        f"{path} is neither a folder that exists nor a name on the Hub",
         "A path that does not exist is taken for the name of a repository, owner/name. Look for a "
         "typing error, and for a folder that is not mounted in the container.",
+        (download,) if _FOLDER.fullmatch(path) else (),
     )
+
+
+_FOLDER = re.compile(r"(?:[A-Za-z]:|\.{1,2})?[\w./\\-]{3,200}")
 
 
 def _packages(case: Case, event: Event) -> Explanation | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision
+from doctor.analyzers.gguf import updates
 from doctor.analyzers.inventory import frames, package_of
 from doctor.analyzers.recipes import LINUX, MACOS, code, command, fitting, variables
 from doctor.analyzers.texts import Text, explained
@@ -25,7 +26,10 @@ def explain(case: Case) -> Iterator[Explanation]:
     """Yield what a program for local models reports of its model and of the machine."""
     yield from _not_loaded(case)
     for one in explained(case, _TABLE):
-        yield _of_mlx(case, one) if one.event.kind in _OF_MLX else one
+        if one.event.kind in ("ggml-assertion", "ggml-gpu-call"):
+            yield _with(one, (*updates(case), *one.detection.recipes))
+        else:
+            yield _of_mlx(case, one) if one.event.kind in _OF_MLX else one
 
 
 def _not_loaded(case: Case) -> Iterator[Explanation]:
@@ -75,10 +79,12 @@ def _of_mlx(case: Case, one: Explanation) -> Explanation:
         steps=(Action(install=(package,), options=(Option.UPGRADE,)),),
         note="Applications such as LM Studio bring their own: update the application.",
     )
-    recipes = fitting(case, (recipe, *one.detection.recipes))
-    return msgspec.structs.replace(
-        one, detection=msgspec.structs.replace(one.detection, recipes=recipes)
-    )
+    return _with(one, fitting(case, (recipe, *one.detection.recipes)))
+
+
+def _with(one: Explanation, recipes: tuple[Recipe, ...]) -> Explanation:
+    detection = msgspec.structs.replace(one.detection, recipes=recipes)
+    return msgspec.structs.replace(one, detection=detection)
 
 
 def _loader(case: Case, event: Event) -> str:

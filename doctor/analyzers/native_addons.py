@@ -183,7 +183,8 @@ _TABLE: dict[str, Text] = {
                 "Install the package again, with its DLLs",
                 *("npm", "ci"),
                 use_if=(WINDOWS, "a package-lock.json lies in the current folder"),
-                note="It makes node_modules anew. A packaged program has to hold the other files of the module's folder too.",
+                note="It makes node_modules anew. A packaged program has to hold the other files "
+                "of the module's folder too.",
             ),
         ),
         severity=Severity.ERROR,

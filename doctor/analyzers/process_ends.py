@@ -20,6 +20,7 @@ from doctor.analyzers.recipes import (
     variables,
 )
 from doctor.analyzers.texts import Text, explained
+from doctor.analyzers.windows_ends import of_windows
 from doctor.events.statuses import REPEATED, SIGNALS
 from doctor.model.events import Event, Level
 from doctor.model.issues import Recipe
@@ -85,12 +86,12 @@ def _signal_of(found: Code) -> str:
 
 
 def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanation:
-    recipes = _RECIPES.get(name, ())
+    recipes = _RECIPES.get(name, ()) or of_windows(case, event, name)
     is_arm = case.context.jetson or case.context.machine == "aarch64"
     if name == "SIGILL" and is_arm:
         recipes = (_ON_ARM,)
     elif name == "SIGILL" and any("ollama" in line for line in case.log.lines):
-        recipes = (*updates("Ollama"), *recipes)
+        recipes = (*updates(case), *recipes)
     rank = f" (local rank {event.objects['rank']})" if event.objects.get("rank") else ""
     title = _TITLES.get(name)
     if title is None and found.kind == "ntstatus":

@@ -29,6 +29,9 @@ _STARTS = re.compile(
     r"(?:check_\w{4,6}|run|Popen|call)\(\s{0,3}\[?['\"](?P<program>[\w.-]{1,40})[ '\"]"
 )
 
+_SOUND = re.compile(r"[/\\](?:ffmpeg[/\\]_run|whisper[/\\]audio|pydub[/\\]\w{3,20})\.py")
+"""What starts ffmpeg, and names it in no frame."""
+
 
 class _Program(NamedTuple):
     """What a program is, and the packages that bring it."""
@@ -39,6 +42,7 @@ class _Program(NamedTuple):
     pip: str = ""
     conda: str = ""
     brew: str = ""
+    winget: str = ""
 
 
 _COMPILER = _Program(
@@ -61,7 +65,7 @@ _PROGRAMS = {
     ),
     "Unix Makefiles": _Program("make", ("make",), ("make",)),
     "cmake": _Program("CMake", ("cmake",), ("cmake",), "cmake", "cmake", "cmake"),
-    "git": _Program("git", ("git",), ("git",), conda="git", brew="git"),
+    "git": _Program("git", ("git",), ("git",), conda="git", brew="git", winget="Git.Git"),
     "pkg-config": _Program(
         "pkg-config", ("pkg-config",), ("pkgconf-pkg-config",), conda="pkg-config", brew="pkgconf"
     ),
@@ -73,6 +77,15 @@ _PROGRAMS = {
         brew="protobuf",
     ),
     "gfortran": _Program("GNU Fortran", ("gfortran",), ("gcc-gfortran",), conda="gfortran"),
+    "which": _Program("the program that finds programs", ("debianutils",), ("which",)),
+    "ffmpeg": _Program(
+        "the program that reads sound and films",
+        ("ffmpeg",),
+        ("ffmpeg-free",),
+        conda="ffmpeg",
+        brew="ffmpeg",
+        winget="Gyan.FFmpeg",
+    ),
     "hipcc": _Program("the compiler of ROCm", ("hipcc",), ("hipcc",)),
 }
 _WINDOWS = ("cl", "cl.exe", "link.exe", "nmake", "NMake Makefiles", "MinGW Makefiles")
@@ -135,6 +148,8 @@ def missing_program(case: Case, event: Event) -> str | None:
     if not file:
         if "WinError 2]" not in event.text:
             return None
+        if any(_SOUND.search(line[:400]) for line in before):
+            return "ffmpeg"
         starts = (_STARTS.search(line[:400]) for line in reversed(before))
         return next((match["program"] for match in starts if match), "")
     name = file.removesuffix(".exe")
@@ -169,7 +184,8 @@ def _explain(case: Case, event: Event, program: str) -> Explanation:
     if is_compiler and system == "windows":
         return _visual_studio(event, program)
     cause = (
-        f"A build calls {program}{named}, and it is not there. "
+        f"{'The program' if program == 'ffmpeg' else 'A build'} calls {program}{named}, and it is "
+        "not there. "
         + (
             "Slim images and fresh systems come without compilers. Packages with a wheel for this "
             "Python and system need none, so a missing wheel is often the first cause."
@@ -251,6 +267,14 @@ def _recipes(row: _Program, system: str) -> tuple[Recipe, ...]:
                     steps=(Action(run=("brew", "install", row.brew)),),
                 )
             )
+    if system == "windows" and row.winget:
+        recipes.append(
+            command(
+                f"Install {row.what}",
+                *("winget", "install", "--exact", "--id", row.winget),
+                note="Open a new window afterwards, so that PATH is read anew.",
+            )
+        )
     if row.conda:
         recipes.append(
             Recipe(

@@ -15,20 +15,22 @@ _ISAAC = re.compile(r"(?:^|[\s\"'(=:])((?:/[\w.-]{1,60}){1,12})/kit/python/")
 _TOOLS = re.compile(
     r"(?:^|[\s\"'(=:])((?:/[\w.@-]{1,60}){1,12}/(?:pipx/venvs|uv/tools)/[\w.-]{1,60})/"
 )
-_WEBUI = re.compile(r"([A-Za-z]:\\[\w.\\-]{1,200}\\venv)\\[Ll]ib\\site-packages\\")
-_BUNDLED = re.compile(
-    r"([A-Za-z]:\\[^\s\"':*?<>|]{1,120}\\(?:python|python_embedded|python-embed|runtime"
-    r"|installer_files\\env))\\[Ll]ib\\site-packages\\"
+_WEBUI = re.compile(r"([A-Za-z]:\\[\w.\\ -]{1,200}\\\.?venv)\\[Ll]ib\\site-packages\\")
+_WITH_PYTHON = re.compile(
+    r"([A-Za-z]:\\[\w.\\ -]{1,150}\\(?:installer_files\\env|system\\python|runtime|python"
+    r"|python_embedded|python-embed))\\(?:[Ll]ib\\site-packages\\|python\.exe)"
 )
 """Programs for Windows with a whole Python in a folder of theirs: python.exe lies beside Lib."""
+_SAID = re.compile(r"\*\* Python executable: ([A-Za-z]:\\[\w.\\ -]{1,200}\\[Pp]ython\.exe)\s*$")
+"""What ComfyUI prints when it starts."""
 _ONE_CLICK = re.compile(
     r"(?:^|[\s\"'(=:])((?:/[\w.@ -]{1,60}){1,12}/installer_files/env)/lib/python3"
 )
 """The one-click installers of web UIs make a conda environment in this folder."""
 _SIGNS = (
-    *("portable", "windows-standalone-build", "Windows, Standalone"),
-    *("embeded", "isaac", "pipx/venvs", "uv/tools", "\\venv\\"),
-    *("\\python\\", "\\python_embedded\\", "\\python-embed\\", "\\runtime\\", "installer_files"),
+    *("portable", "windows-standalone-build", "Windows, Standalone", "** Python executable"),
+    *("embeded", "isaac", "pipx/venvs", "uv/tools", "venv\\", "installer_files"),
+    *("\\python\\", "\\python_embedded\\", "\\python-embed\\", "\\runtime\\"),
 )
 _PORTABLE = (".\\python_embeded\\python.exe", "python_embeded", "windows_portable")
 _STANDALONE = ("--windows-standalone-build", "Windows, Standalone")
@@ -58,8 +60,9 @@ def interpreter_of(lines: Sequence[str], text: str) -> str:
     for pattern, behind in (
         (_ISAAC, "/python.sh"),
         (_TOOLS, "/bin/python"),
+        (_SAID, ""),
+        (_WITH_PYTHON, "\\python.exe"),
         (_WEBUI, "\\Scripts\\python.exe"),
-        (_BUNDLED, "\\python.exe"),
         (_ONE_CLICK, "/bin/python"),
     ):
         found_roots = {found[1] for line in near for found in pattern.finditer(line)}

@@ -22,7 +22,8 @@ _PROGRAMS = (
 )
 _MISSING = (
     r"(?P<program>nvcc|cicc|ptxas|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|cl|cl\.exe|link\.exe|ninja|make"
-    r"|cmake|cargo|rustc|rustup|git|hipcc|ld|as|pkg-config|protoc|gfortran|nmake|nvcc\.exe|gmake)"
+    r"|cmake|cargo|rustc|rustup|git|hipcc|ld|as|pkg-config|protoc|gfortran|nmake|nvcc\.exe|gmake"
+    r"|which|ffmpeg)"
 )
 
 VOICES = (

@@ -86,7 +86,7 @@ VOICES = (
         (
             Form(
                 "requirement-malformed",
-                r"Invalid requirement: ['\"]?(?P<requirement>[^'\"\n]{1,120})",
+                r"Invalid requirement: ['\"]?(?P<requirement>[^<'\"\n][^'\"\n]{0,119})",
                 ("invalid requirement: ",),
             ),
         ),

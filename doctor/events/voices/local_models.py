@@ -39,7 +39,8 @@ VOICES = (
             ),
             Form(
                 "ggml-assertion",
-                r"(?P<place>[\w.-]{1,60}):\d{1,6}: GGML_ASSERT\((?P<check>.{1,300})\) failed",
+                r"(?:^|[\s\"])(?:(?P<place>[\w./-]{1,200}):\d{1,6}: )?"
+                r"GGML_ASSERT\((?P<check>.{1,300})\) failed",
                 ("ggml_assert(",),
             ),
             Form(
