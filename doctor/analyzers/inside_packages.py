@@ -203,11 +203,14 @@ def _addon(case: Case, event: Event) -> Explanation | None:
         "ComfyUI calls it, and its code does not go together with this ComfyUI, with another "
         "add-on, or with what it was given.",
         "addon-fails",
-        command(
-            f"Bring {name} up to date",
-            *("git", "-C", f"custom_nodes/{name}", "pull"),
+        Recipe(
+            title=f"Bring {name} up to date, and ComfyUI with it",
             use_if=("the current folder is ComfyUI's",),
-            note="Where it is the newest, bring ComfyUI itself up to date.",
+            steps=(
+                Action(run=("git", "-C", f"custom_nodes/{name}", "pull")),
+                Action(run=("git", "pull")),
+            ),
+            note="For the portable edition update\\update_comfyui.bat is the second step.",
         ),
         command(
             "See whether it works without add-ons",

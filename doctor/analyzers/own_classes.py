@@ -105,11 +105,11 @@ def _of_two_states(event: Event) -> Explanation:
             "saved. The packages are not at fault.",
             recipes=(
                 command(
-                    "See what differs from the state that was cloned",
-                    *("git", "status", "--short"),
+                    "Bring the clone up to date",
+                    *("git", "pull"),
                     use_if=("the current folder is the clone",),
-                    look=True,
-                    note="git stash sets the changes aside; git pull takes the newest state.",
+                    note="git status --short shows the files that were changed here, and git stash "
+                    "sets the changes aside.",
                 ),
                 code(
                     "Take weights and settings of the release of the code",

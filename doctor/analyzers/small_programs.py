@@ -298,6 +298,22 @@ _TABLE: dict[str, Text] = {
         ),
         precision=Precision.EXACT,
     ),
+    "base-model-unfit": Text(
+        "The base model is no full checkpoint of the kind that the script loads",
+        "The file has no {key}. It is a LoRA, a VAE or a file in the form of diffusers, its "
+        "download is not whole, or it is of another generation than the script is told.",
+        (
+            code(
+                "Choose a full checkpoint of the script's generation",
+                "the setting pretrained_model_name_or_path",
+                "runwayml/stable-diffusion-v1-5, or a full checkpoint (2 GB and more)",
+                before="the file that was chosen",
+                note="Stable Diffusion 2 wants --v2. SDXL wants the scripts whose names begin with "
+                "sdxl_, Flux and SD3 those of their names.",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
     "configuration-key-missing": Text(
         "The configuration refers to {key}, which none of its files has",
         "Hydra and OmegaConf fill such places from the other files. fairseq is made for hydra-core "

@@ -45,7 +45,7 @@ COVERED = (
     ),
     (
         (
-            "RuntimeError: Given groups=1, weight of size [64, 3, 7, 7], expected input[1, 4, 224, 224]"
+            "RuntimeError: Given groups=1, weight of size [64, 3, 7, 7], expected input[1, 4, 224]"
             " to have 3 channels, but got 4 channels instead"
         ),
         "The picture has 4 channels",

@@ -149,6 +149,18 @@ ROWS: tuple[Former, ...] = (
         ),
         package="torchvision",
     ),
+    *(
+        Former(
+            "has no attribute '",
+            rf"object has no attribute '(?P<kind>train|test)_{old}'",
+            f"torchvision's data sets have no {{kind}}_{old} any more",
+            "Since torchvision 0.3 the pictures are data and the labels targets, for training and "
+            "for testing alike.",
+            (Edit(f"self.{{kind}}_{old}", f"self.{new}"),),
+            package="torchvision",
+        )
+        for old, new in (("data", "data"), ("labels", "targets"))
+    ),
     Former(
         "() takes",
         r"\b(?P<name>add_|add|addcmul_|addcdiv_|sub_|addmm_|baddbmm_?)\(\) takes \d positional "

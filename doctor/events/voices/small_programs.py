@@ -67,6 +67,17 @@ VOICES = (
         ),
     ),
     Voice(
+        "sd-scripts",
+        (
+            Form(
+                "base-model-unfit",
+                r"KeyError: '(?P<key>time_embed\.0\.weight|input_blocks\.0\.0\.weight"
+                r"|(?:model\.diffusion_model|cond_stage_model|conditioner\.embedders)\.[\w.]{1,100})'",
+                ("keyerror: '",),
+            ),
+        ),
+    ),
+    Voice(
         "omegaconf",
         (
             Form(
