@@ -61,7 +61,7 @@ def _stepped(case: Case, event: Event) -> Explanation:
             Recipe(
                 title="Go back to torch 1.4, which did not look",
                 use_if=("the code cannot be changed", "the GPU is older than the RTX 30"),
-                steps=(Action(install=("torch==1.4.0", "torchvision==0.5.0")),),
+                steps=(Action(install=("torch==1.4.0",), companions=("torchvision==0.5.0",)),),
                 note="The gradients are then computed with the changed weights, as in the paper's "
                 "own runs.",
             )

@@ -102,7 +102,7 @@ _OF_WEBUI = frozenset({"launch", "modules"})
 _MOST, _NAMED = 6, 4
 
 
-def explain(case: Case) -> Iterator[Explanation]:
+def of_applications(case: Case) -> Iterator[Explanation]:
     """Yield which application lacks a module, and its own way to get it."""
     lacking: dict[str, list[tuple[Event, str]]] = {}
     for event in distinct(case, "module-not-found", most=_MOST):

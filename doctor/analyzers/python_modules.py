@@ -27,6 +27,7 @@ from doctor.analyzers.name_findings import (
     explain_release,
     explain_standard,
 )
+from doctor.analyzers.own_environments import of_applications
 from doctor.analyzers.python_names import frames_inside, is_passing
 from doctor.analyzers.releases import TORCH, fit
 from doctor.model.events import Event
@@ -86,8 +87,11 @@ _SAME_PLACE = re.compile(r" in (\S{1,300}?[/\\](?:site|dist)-packages)\b")
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of each module that is not found."""
     inventory = Inventory(case)
+    applications = {one.event.at: one for one in of_applications(case)}
     for event in distinct(case, "module-not-found"):
-        if not is_passing(event) and (found := _explained(case, event, inventory)) is not None:
+        if of_application := applications.get(event.at):
+            yield of_application
+        elif not is_passing(event) and (found := _explained(case, event, inventory)) is not None:
             yield found
 
 

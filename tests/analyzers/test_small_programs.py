@@ -62,7 +62,7 @@ COVERED = (
     (
         TRACE.format("models/yolo.py", "AttributeError: 'Detect' object has no attribute 'm'"),
         "The program's Detect has no m",
-        "what differs",
+        "Bring the clone up to date",
     ),
     (IN_PLACE.format(""), "optimizer's step() changed weights", "before the first step()"),
     (

@@ -221,7 +221,9 @@ ROWS: tuple[Former, ...] = (
                 title="Take the last torch 1.x, whose build is for a newer CUDA",
                 steps=(
                     Action(
-                        install=("torch==1.13.1", "torchvision==0.14.1"),
+                        install=("torch==1.13.1+cu117",),
+                        companions=("torchvision==0.14.1+cu117", "torchaudio==0.13.1+cu117"),
+                        index="https://download.pytorch.org/whl/cu117",
                     ),
                 ),
                 use_if=("the program runs with it, and Python is 3.7 to 3.11",),
