@@ -18,6 +18,7 @@ from doctor.analyzers.recipes import code, command
 from doctor.model.events import Event
 from doctor.model.issues import Recipe
 from doctor.model.scales import Confidence, Severity
+from doctor.timelines import names
 
 _POSITIONAL = re.compile(
     r"\b([\w.<>]{1,120})\(\) takes (?:from \d{1,3} to )?(\d{1,3}) positional arguments? but "
@@ -70,7 +71,7 @@ def _keyword(case: Case, event: Event) -> Explanation | None:
     if event.kind != "keyword-not-accepted" or function.rpartition(".")[2] in _ANYBODYS:
         return None
     own = _own(case, event)
-    if not own or not _defines(case, function, own):
+    if not own or not (_is_nobody_elses(function) or _defines(case, function, own)):
         return None
     return _explanation(
         event,
@@ -78,6 +79,13 @@ def _keyword(case: Case, event: Event) -> Explanation | None:
     )
 
 
+def _is_nobody_elses(function: str) -> bool:
+    """Say whether a name is so long that it is the program's, and no known package has it."""
+    is_long = function.count("_") >= _WORDS and "." not in function
+    return is_long and not any(one.name == function for one in names.functions(function))
+
+
+_WORDS = 3
 _ANYBODYS = frozenset({"__init__", "forward", "__call__", "wrapper", "<lambda>"})
 
 

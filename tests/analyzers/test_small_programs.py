@@ -64,6 +64,15 @@ COVERED = (
         "The program's Detect has no m",
         "Bring the clone up to date",
     ),
+    (
+        TRACE.format(
+            "/content/SDEdit/colab_utils/utils.py",
+            "TypeError: image_editing_denoising_step_flexible_mask() got an unexpected keyword "
+            "argument 'return_pred_xstart'",
+        ),
+        "program's own files do not go together",
+        "Bring the program up to date",
+    ),
     (IN_PLACE.format(""), "optimizer's step() changed weights", "before the first step()"),
     (
         IN_PLACE.format(", which is output 0 of ReluBackward0,"),
