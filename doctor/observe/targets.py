@@ -289,14 +289,29 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
         raise TargetError(
             f"{executable} {_silence(ran, timeout)} Say which interpreter to examine with --python."
         )
+    interpreter = interpreter_of(told, executable)
+    return (
+        interpreter
+        if interpreter.executable
+        else msgspec.structs.replace(interpreter, executable=str(executable))
+    )
+
+
+def interpreter_of(told: Mapping[str, object], executable: str | Path) -> Interpreter:
+    """Return the interpreter that described itself so.
+
+    Raises TargetError for one that is too old, and for what makes no sense.
+    """
     if odd := [
         key
         for key, value in told.items()
-        if isinstance(value, str) and (len(value) > _LONGEST or _UNSPEAKABLE.search(value))
+        if _UNSPEAKABLE.search(key)
+        or (isinstance(value, str) and (len(value) > _LONGEST or _UNSPEAKABLE.search(value)))
     ]:
+        named = ascii(", ".join(odd))[1:-1][:200]
         raise TargetError(
-            f"{executable} described itself in a way that makes no sense: {', '.join(odd)[:200]} "
-            f"cannot be written as UTF-8."
+            f"{executable} described itself in a way that makes no sense: {named} cannot be "
+            f"written as UTF-8."
         )
     version = str(told.get("version", ""))[:40]
     if tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:2]) < _OLDEST:
@@ -305,16 +320,11 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
             f"with --python."
         )
     try:
-        interpreter = msgspec.convert(told, Interpreter)
+        return msgspec.convert(told, Interpreter)
     except (ValueError, RecursionError) as error:
         raise TargetError(
             f"{executable} described itself in a way that makes no sense: {error}"
         ) from error
-    return (
-        interpreter
-        if interpreter.executable
-        else msgspec.structs.replace(interpreter, executable=str(executable))
-    )
 
 
 def _parse_description(output: str) -> Mapping[str, object] | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import importlib.util
 import io
 import math
@@ -32,8 +33,12 @@ from tests.fuzz.targets import CORPUS, TARGETS  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
 _STATISTIC = re.compile(r"(?m)^stat::(\w+):\s+(\d+)$")
+_EDGES = re.compile(r" cov: (\d+) ")
 _MEGABYTES, _CLOCK = 200, 60
-_HEAD = "| target | executions | per second | peak MB | end |\n| --- | --- | --- | --- | --- |"
+_HEAD = (
+    "| target | executions | per second | edges | peak MB | end |\n"
+    "| --- | --- | --- | --- | --- | --- |"
+)
 
 
 def main() -> int:
@@ -106,7 +111,9 @@ def _fork(name: str, limit: str, found: Path, output: Path) -> int:
         traceback.print_exc()
     with contextlib.suppress(OSError):
         sys.stderr.flush()
-    os._exit(1)  # libFuzzer ends the process itself
+    # Where a target raised, libFuzzer leaves the input behind as the C library ends the process.
+    ctypes.CDLL(None).exit(1)
+    os._exit(1)
 
 
 def _print_line(name: str, code: int, output: Path, seconds: float) -> None:
@@ -116,7 +123,8 @@ def _print_line(name: str, code: int, output: Path, seconds: float) -> None:
     runs = int(stats.get("number_of_executed_units", 0))
     end = "well" if code == 0 else f"exit code {code}"
     peak = stats.get("peak_rss_mb", "?")
-    print(f"| {name} | {runs} | {round(runs / seconds)} | {peak} | {end} |", flush=True)
+    edges = (_EDGES.findall(said) or ["?"])[-1]
+    print(f"| {name} | {runs} | {round(runs / seconds)} | {edges} | {peak} | {end} |", flush=True)
     if code:
         print(said[-4000:], file=sys.stderr)
 

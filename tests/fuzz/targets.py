@@ -35,15 +35,18 @@ from doctor.host.fork_server import ForkServer
 from doctor.host.supervisor import Supervisor
 from doctor.judge.baseline import read_baseline
 from doctor.judge.comparison import compare
+from doctor.judge.suppressions import Suppressions, suppress
 from doctor.logs import reading
 from doctor.logs.environment import environment_facts
 from doctor.logs.log import log_facts
 from doctor.logs.questions import question
 from doctor.logs.skeleton import skeleton
 from doctor.model.catalog import Catalog
-from doctor.model.observation import Log
+from doctor.model.facts import present
+from doctor.model.findings import Finding
+from doctor.model.observation import Log, Observation
 from doctor.model.outcomes import Outcome, Verdict
-from doctor.model.scales import Severity
+from doctor.model.scales import Confidence, Severity
 from doctor.observe import targets
 from doctor.observe.binaries import symbols
 from doctor.observe.binaries.elf import Elf, ElfError
@@ -54,7 +57,17 @@ from doctor.observe.installed import modules
 from doctor.observe.installed.distributions import extras_of, installed, record_of, requirements
 from doctor.observe.installed.records import rows
 from doctor.observe.manifests import kind_of
-from doctor.observe.probes import amd, intel, machine, pci, resources
+from doctor.observe.probes import (
+    amd,
+    intel,
+    limits,
+    machine,
+    own_modules,
+    pci,
+    python,
+    remains,
+    resources,
+)
 from doctor.observe.runner.verdicts import judged
 from doctor.observe.scene import Interpreter, Scene
 from doctor.pipeline.assess import assess
@@ -70,6 +83,36 @@ from doctor.timelines.symbol_data import Data as SymbolData
 from doctor.timelines.symbols import exporters, owner_of
 
 Target = Callable[[bytes], None]
+
+_FOUND = tuple(
+    Finding(
+        id=name,
+        target="interpreter",
+        title="t",
+        severity=severity,
+        confidence=Confidence.LOW,
+        message="",
+    )
+    for name, severity in (
+        ("torchvision/other-torch", Severity.ERROR),
+        ("torch/legacy-gpu-dropped", Severity.NOTE),
+    )
+)
+_OF_OTHERS = Observation(
+    facts={
+        name: present(value, "")
+        for name, value in {
+            "torch.version": "2.0.1",
+            "torch.release": "2.0.1",
+            "torch.build": "cuda",
+            "python.version": "3.11.7",
+            "python.executable": "/venv/bin/python",
+            "package.flash-linear-attention.version": "0.6.0",
+        }.items()
+    },
+    logs=(Log(source="log", lines=("sum is off by 3",)),),
+)
+"""What a catalog of somebody's own is tried on."""
 
 _MANIFESTS = (
     "pyproject.toml",
@@ -105,6 +148,7 @@ _MACHINE = (
     "/etc/nv_tegra_release",
     "/proc/device-tree/model",
 )
+_ABOUT_PYTHON = (limits, own_modules, python, remains)
 _PROBES = (amd, intel, machine, pci, resources)
 
 
@@ -283,11 +327,16 @@ def constants(data: bytes) -> None:
 
 
 def description(data: bytes) -> None:
-    """Read what an interpreter says of itself."""
+    """Read what an interpreter says of itself, and look for its modules and limits by that."""
     told = targets._parse_description(targets._BEGIN + _text(data) + targets._END)
     if told is not None:
-        with contextlib.suppress(msgspec.ValidationError):
-            msgspec.convert(told, Interpreter)
+        with contextlib.suppress(DoctorError):
+            found = targets.interpreter_of(told, "/venv/bin/python")
+            root = _folder() / "nothing"
+            machine = Host(root=root, env={"PATH": "/nowhere"}, cwd=_folder(), platform="linux")
+            for probe in _ABOUT_PYTHON:
+                for _ in probe.probe(Scene(host=machine, interpreter=found)):
+                    pass
 
 
 def environment(data: bytes) -> None:
@@ -361,17 +410,21 @@ def difference(data: bytes) -> None:
 
 
 def baseline(data: bytes) -> None:
-    """Read the findings of an earlier report."""
+    """Read the findings of an earlier report, and count which of two findings are new."""
     with contextlib.suppress(DoctorError):
-        read_baseline(_file("baseline.json", data))
+        known = read_baseline(_file("baseline.json", data))
+        ended = suppress(_FOUND, Suppressions(baseline=known), open_ids=())
+        assert len(ended.decisions) == len(_FOUND)
+        assert len(ended.fixed) <= len(known)
 
 
 def catalog(data: bytes) -> None:
-    """Read a known issue and a table of somebody's own."""
-    for kind in ("issues/torch/own", "compat/own"):
-        _file(f"matrices/{kind}.yaml", data)
-    with contextlib.suppress(catalogs.CatalogError):
-        catalogs.load_folder(_folder() / "matrices")
+    """Read a known issue or a table of somebody's own, and judge an environment by it alone."""
+    for kind, folder in (("issues/torch/own", "own-issues"), ("compat/own", "own-tables")):
+        _file(f"{folder}/{kind}.yaml", data)
+        with contextlib.suppress(catalogs.CatalogError):
+            own = catalogs._of_others(_folder() / folder)
+            _report(assess(_OF_OTHERS, own, command="diagnose"))
 
 
 def configuration(data: bytes) -> None:

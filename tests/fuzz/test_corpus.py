@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fuzz.targets import CORPUS, TARGETS, corpus
+from doctor.catalog import loading
+from tests.fuzz.targets import CORPUS, TARGETS, _folder, corpus
 
 _OTHERS = 3
 
@@ -41,3 +42,10 @@ def test_a_target_takes_its_corpus(name: str) -> None:
 def test_every_corpus_has_a_target_and_is_small() -> None:
     assert {path.name for path in CORPUS.iterdir()} == TARGETS.keys()
     assert sum(path.stat().st_size for path in CORPUS.rglob("*") if path.is_file()) < 256 << 10
+
+
+@pytest.mark.parametrize(("name", "folder"), [("issue", "own-issues"), ("table", "own-tables")])
+def test_the_catalog_that_fuzzing_begins_with_fits_the_schema(name: str, folder: str) -> None:
+    TARGETS["catalog"]((CORPUS / "catalog" / name).read_bytes())
+    found = loading.load_folder(_folder() / folder)
+    assert [*found.issues, *found.tables]
