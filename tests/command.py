@@ -63,16 +63,23 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
         return [outcome for outcome in self.report["outcomes"] if outcome["id"] == check]
 
 
-def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return this environment without other patients and earlier runs, plus `more`."""
+def environment(more: Mapping[str, str | None] | None = None) -> dict[str, str]:
+    """Return this environment without other patients and earlier runs, plus `more`.
+
+    A variable that is None there is not set. Inductor takes the vectors that the processor lists;
+    a dozen compilations that try them cost a third of the time of its check, so only one run tries
+    them (`healthy` in tests/conftest.py).
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
-    return {**kept, "NO_COLOR": "1", "DOCTOR_CACHE_DIR": "", **(more or {})}
+    ours = {"NO_COLOR": "1", "DOCTOR_CACHE_DIR": "", "TORCHINDUCTOR_VEC_ISA_OK": "1"}
+    made = {**kept, **ours, **(more or {})}
+    return {name: value for name, value in made.items() if value is not None}
 
 
 def doctor(
     *arguments: str | Path,
     cwd: Path,
-    env: Mapping[str, str] | None = None,
+    env: Mapping[str, str | None] | None = None,
     timeout: float = 240,
     command: Sequence[str] | None = None,
 ) -> Said:
@@ -117,7 +124,10 @@ def finished(
 
 
 def check(
-    *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240
+    *arguments: str | Path,
+    cwd: Path,
+    env: Mapping[str, str | None] | None = None,
+    timeout: float = 240,
 ) -> Said:
     """Run `doctor check --format json` in a folder."""
     return doctor("check", "--format", "json", *arguments, cwd=cwd, env=env, timeout=timeout)
@@ -127,7 +137,7 @@ class Running:
     """A command that is still running, to be interrupted."""
 
     def __init__(
-        self, *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None
+        self, *arguments: str | Path, cwd: Path, env: Mapping[str, str | None] | None = None
     ) -> None:
         argv = [*COLD, "check", "--format", "json", *map(str, arguments)]
         self._child = subprocess.Popen(

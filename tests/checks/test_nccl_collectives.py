@@ -29,9 +29,9 @@ if True:  # a block, so that what follows may be indented
 """
 _FAULTS = {
     "all-reduce": """
-    real = dist.all_reduce
+    all_reduces = dist.all_reduce
     def all_reduce(tensor, *rest, **more):
-        done = real(tensor, *rest, **more)
+        done = all_reduces(tensor, *rest, **more)
         if dist.get_rank() == 1 and tensor.dtype is torch.int32 and tensor.numel() == 1023: flip(tensor)
         return done
     dist.all_reduce = all_reduce
@@ -74,18 +74,18 @@ def test_two_processes_agree(torch_python: Path, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("case", sorted(_FAULTS))
-def test_one_wrong_bit_is_seen(torch_python: Path, tmp_path: Path, case: str) -> None:
-    path = _patched(tmp_path, _FAULTS[case])
+@pytest.mark.parametrize("cases", [("broadcast",), ("all-reduce", "send-and-receive")])
+def test_one_wrong_bit_is_seen(torch_python: Path, tmp_path: Path, cases: tuple[str, ...]) -> None:
+    path = _patched(tmp_path, "".join(map(_FAULTS.__getitem__, cases)))
     cpu = run_check(torch_python, SCRIPT, tmp_path, CANARY_PEERS="", PYTHONPATH=path)["results"][0]
     assert cpu["verdict"] == "failed"
     assert {
         name: ended["verdict"]
         for name, ended in cpu["cases"].items()
         if ended["verdict"] != "passed"
-    } == {case: "failed"}
-    assert "1 of " in cpu["reason"]
-    assert "differ" in cpu["reason"]
+    } == dict.fromkeys(cases, "failed")
+    assert all("1 of " in cpu["cases"][case]["reason"] for case in cases)
+    assert all("differ" in cpu["cases"][case]["reason"] for case in cases)
 
 
 def test_a_process_that_dies_is_named_and_the_other_does_not_wait(
