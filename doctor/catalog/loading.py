@@ -204,10 +204,25 @@ def read_entry(path: Path, kind: type[_T]) -> _T:
     Raises CatalogError with the file, the line or the place in it, and why.
     """
     document = parse_yaml(path)
+    for key in _keys(document):
+        if not isinstance(key, str):
+            raise CatalogError(f"{path}: {str(key)[:60]!r} is a key and no text: put it in quotes")
     try:
         return msgspec.convert(document, kind, strict=True)
     except msgspec.ValidationError as error:
         raise CatalogError(f"{path}: {error}") from None
+
+
+def _keys(document: Any) -> Iterator[Any]:
+    """Yield the keys of all mappings in a document, at whatever depth."""
+    waiting = [document]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield from part
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
 
 
 def parse_yaml(path: Path) -> Any:

@@ -30,6 +30,7 @@ _COMMAND = re.compile(r"(python|pypy)[\d.]*t?")
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
 _LONGEST = 4096  # characters: PATH_MAX of Linux
+_LONGEST_NAME = 255
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
 _WHERE = (
     "bin/python",
@@ -306,12 +307,12 @@ def interpreter_of(told: Mapping[str, object], executable: str | Path) -> Interp
         key
         for key, value in told.items()
         if _UNSPEAKABLE.search(key)
-        or (isinstance(value, str) and (len(value) > _LONGEST or _UNSPEAKABLE.search(value)))
+        or (isinstance(value, str) and (len(value) > _LONGEST or not _is_path(value)))
     ]:
         named = ascii(", ".join(odd))[1:-1][:200]
         raise TargetError(
-            f"{executable} described itself in a way that makes no sense: {named} cannot be "
-            f"written as UTF-8."
+            f"{executable} described itself in a way that makes no sense: {named} is too "
+            f"long, or cannot be written as UTF-8."
         )
     version = str(told.get("version", ""))[:40]
     if tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:2]) < _OLDEST:
@@ -349,7 +350,18 @@ def _parse_description(output: str) -> Mapping[str, object] | None:
 def _speakable(items: list[object]) -> list[str]:
     # A folder whose name is not UTF-8 cannot stand in a report, and none has a name with NUL;
     # nothing of the stack lives there.
-    return [item for item in map(str, items) if not _UNSPEAKABLE.search(item)]
+    return [item for item in map(str, items) if _is_path(item)]
+
+
+def _is_path(text: str) -> bool:
+    """Say whether a file may be called so.
+
+    No system takes a name of more than 255 bytes, and asking for such a file is an error.
+    """
+    return not _UNSPEAKABLE.search(text) and all(
+        len(name) < _LONGEST_NAME // 4 or len(name.encode()) <= _LONGEST_NAME
+        for name in text.replace("\\", "/").split("/")
+    )
 
 
 def _silence(ran: CompletedCommand, timeout: float) -> str:

@@ -109,6 +109,9 @@ ODD: Mapping[str, Odd] = {
     "a terminal of no width": Odd(env={"COLUMNS": "0", "TERM": ""}, commands="list"),
     "a width that is no number": Odd(env={"COLUMNS": "wide", "LINES": "-1"}, commands="from"),
     "a foreign PYTHONPATH": Odd(env={"PYTHONPATH": "{theirs}"}, commands="check diagnose"),
+    "a name too long on PYTHONPATH": Odd(
+        env={"PYTHONPATH": "/" + "x" * 300}, commands="check", also=frozenset()
+    ),
     "warnings are errors": Odd(env={"PYTHONWARNINGS": "error"}, commands="check version"),
     "no docstrings": Odd(env={"PYTHONOPTIMIZE": "2"}, commands="config"),
     "an interpreter that asks": Odd(env={"PYTHONINSPECT": "1"}, commands="list"),
