@@ -76,11 +76,11 @@ def test_a_long_log_keeps_the_lines_of_events() -> None:
 )
 def test_hostile_logs_take_linear_time(piece: str) -> None:
     """A line without end and a line that stands there very often cost seconds at most."""
-    log = Log(source="log", lines=(piece * 100_000, *([piece] * 60_000)))
+    log = Log(source="log", lines=(piece * 30_000, *([piece] * 20_000)))
     started = time.process_time()
     events = events_of(log)
     owner = owning_event(events)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 2.5
     assert len(events) <= 2000
     assert owner is None or owner.at in failure_lines(events, owner)
 

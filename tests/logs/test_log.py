@@ -150,10 +150,10 @@ def test_a_report_in_a_log_counts() -> None:
     ],
 )
 def test_hostile_logs_take_linear_time(piece: str) -> None:
-    log = Log(source="log", lines=(piece * 30_000, *([piece] * 50_000)))
+    log = Log(source="log", lines=(piece * 30_000, *([piece] * 20_000)))
     started = time.process_time()
     log_facts(log), events_of(log), without_prefixes(log.lines)
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 2.5
 
 
 @pytest.mark.parametrize(
