@@ -26,7 +26,8 @@ from doctor.environments.variables import variables
 from doctor.environments.workspace import workspace
 from doctor.host import CompletedCommand, Host, run
 from doctor.host.scratch import Scratch, ScratchError, temporary_folders
-from doctor.observe.targets import TargetError, describe
+from doctor.observe.descriptions import TargetError
+from doctor.observe.targets import describe
 
 _SPARE_BYTES = 256 << 20
 """Free space that a clone leaves on a disk."""

@@ -12,9 +12,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from doctor.base.requirements import normalize_name
 from doctor.host import Host, Termination, UnreadableFile
+from doctor.observe.descriptions import TargetError
 from doctor.observe.installed import distributions
 from doctor.observe.scene import Distribution, Interpreter
-from doctor.observe.targets import TargetError, describe
+from doctor.observe.targets import describe
 from doctor.redact import without_secrets
 
 _SPEAKER = re.compile(

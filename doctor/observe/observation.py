@@ -23,11 +23,12 @@ from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.scales import Tier
 from doctor.model.watching import Watcher
 from doctor.observe.checkouts import find_workspace
+from doctor.observe.descriptions import TargetError
 from doctor.observe.installed.distributions import installed
 from doctor.observe.installed.record_check import Look, look_early
 from doctor.observe.run_probes import probes, run_probes
 from doctor.observe.scene import Interpreter, Scene
-from doctor.observe.targets import Choice, TargetError, choose_interpreter, describe
+from doctor.observe.targets import Choice, choose_interpreter, describe
 from doctor.redact import load_rules
 
 _LAST = 5.0

@@ -7,31 +7,29 @@ starting.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import signal
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from doctor.base.errors import DoctorError
-from doctor.base.literal_values import is_plain_literal
 from doctor.base.refusals import RefusedError
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.observe.checkouts import is_tracked, upwards
+from doctor.observe.descriptions import (
+    BEGIN,
+    END,
+    TargetError,
+    interpreter_of,
+    parse_description,
+)
 from doctor.observe.scene import Interpreter
 from doctor.redact import without_secrets
 
-_OLDEST = (3, 8)
 _COMMAND = re.compile(r"(python|pypy)[\d.]*t?")
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
-_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
-_LONGEST = 4096  # characters: PATH_MAX of Linux
-_LONGEST_NAME = 255
-_BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
 _WHERE = (
     "bin/python",
     "bin/python3",
@@ -77,14 +75,10 @@ try:
     text = ascii(told)
 except NameError:
     text = repr(told)
-data = ('\\n{_BEGIN}' + text + '{_END}\\n').encode('ascii')
+data = ('\\n{BEGIN}' + text + '{END}\\n').encode('ascii')
 while data:
     data = data[os.write(1, data):]
 """
-
-
-class TargetError(DoctorError):
-    """The interpreter does not exist, does not start, or cannot be examined."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,7 +279,7 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
     )
     if ran.refused:
         raise RefusedError(ran.refused)
-    told = _parse_description(ran.output)
+    told = parse_description(ran.output)
     if told is None:
         raise TargetError(
             f"{executable} {_silence(ran, timeout)} Say which interpreter to examine with --python."
@@ -295,72 +289,6 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
         interpreter
         if interpreter.executable
         else msgspec.structs.replace(interpreter, executable=str(executable))
-    )
-
-
-def interpreter_of(told: Mapping[str, object], executable: str | Path) -> Interpreter:
-    """Return the interpreter that described itself so.
-
-    Raises TargetError for one that is too old, and for what makes no sense.
-    """
-    if odd := [
-        key
-        for key, value in told.items()
-        if _UNSPEAKABLE.search(key)
-        or (isinstance(value, str) and (len(value) > _LONGEST or not _is_path(value)))
-    ]:
-        named = ascii(", ".join(odd))[1:-1][:200]
-        raise TargetError(
-            f"{executable} described itself in a way that makes no sense: {named} is too "
-            f"long, or cannot be written as UTF-8."
-        )
-    version = str(told.get("version", ""))[:40]
-    if tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:2]) < _OLDEST:
-        raise TargetError(
-            f"{executable} is Python {version}; doctor examines 3.8 and newer. Choose another "
-            f"with --python."
-        )
-    try:
-        return msgspec.convert(told, Interpreter)
-    except (ValueError, RecursionError) as error:
-        raise TargetError(
-            f"{executable} described itself in a way that makes no sense: {error}"
-        ) from error
-
-
-def _parse_description(output: str) -> Mapping[str, object] | None:
-    """Find the description between its marks.
-
-    Whatever a sitecustomize prints around it does no harm.
-    """
-    _, mark, rest = output.rpartition(_BEGIN)
-    text, end, _ = rest.partition(_END)
-    try:
-        told = ast.literal_eval(text) if mark and end and is_plain_literal(text) else None
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    if not isinstance(told, dict):
-        return None
-    return {
-        str(key): _speakable(value) if isinstance(value, list) else value
-        for key, value in told.items()
-    }
-
-
-def _speakable(items: list[object]) -> list[str]:
-    # A folder whose name is not UTF-8 cannot stand in a report, and none has a name with NUL;
-    # nothing of the stack lives there.
-    return [item for item in map(str, items) if _is_path(item)]
-
-
-def _is_path(text: str) -> bool:
-    """Say whether a file may be called so.
-
-    No system takes a name of more than 255 bytes, and asking for such a file is an error.
-    """
-    return not _UNSPEAKABLE.search(text) and all(
-        len(name) < _LONGEST_NAME // 4 or len(name.encode()) <= _LONGEST_NAME
-        for name in text.replace("\\", "/").split("/")
     )
 
 

@@ -17,8 +17,8 @@ from doctor.base.requirements import may_meet, normalize_name
 from doctor.base.versions import major, parse, public
 from doctor.environments.environment import interpreter_of
 from doctor.model.plans import Change, Plan
+from doctor.observe.descriptions import TargetError
 from doctor.observe.installed.distributions import marker_environment
-from doctor.observe.targets import TargetError
 from doctor.repair.limits import departed
 from doctor.repair.lists import Bound, Lists, lists_of
 from doctor.repair.requests import Original

@@ -23,11 +23,11 @@ from packaging.tags import Tag, compatible_tags, cpython_tags, parse_tag
 
 from doctor.environments.environment import Environment, interpreter_of
 from doctor.host import UnreadableFile, read_regular
+from doctor.observe.descriptions import TargetError
 from doctor.observe.installed.distributions import record_of
 from doctor.observe.installed.records import rows
 from doctor.observe.probes.files.owners import HASHED_BY, hash_of
 from doctor.observe.scene import Distribution, Interpreter
-from doctor.observe.targets import TargetError
 
 _WHEEL_LIMIT, _HASHED, _LARGEST, _TAGS = 1 << 16, 400, 16 << 20, 200
 _TAG = re.compile(r"^Tag:[ \t]{0,20}([\w.]{1,200}-[\w.]{1,200}-[\w.]{1,300})[ \t\r]{0,20}$", re.M)

@@ -24,7 +24,7 @@ from doctor.host import Host, run
 from doctor.host.scratch import Scratch, ScratchError
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Plan
-from doctor.observe.targets import TargetError
+from doctor.observe.descriptions import TargetError
 from doctor.redact import without_secrets
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task

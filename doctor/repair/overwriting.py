@@ -18,11 +18,11 @@ from doctor.base.requirements import normalize_name
 from doctor.environments.environment import Environment, interpreter_of
 from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, Facts, absent, present, value_of
+from doctor.observe.descriptions import TargetError
 from doctor.observe.installed.distributions import installed, record_of, requirements
 from doctor.observe.installed.records import rows
 from doctor.observe.probes.files.owners import HASHED_BY, hash_of
 from doctor.observe.scene import Distribution
-from doctor.observe.targets import TargetError
 
 _SOURCE = "RECORD hashes"
 _NAMES = ("program.overwritten", "program.overwritten_packages", "program.overwriting_spare")

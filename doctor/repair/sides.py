@@ -15,7 +15,7 @@ from doctor.environments.inventory import installed
 from doctor.host import Host
 from doctor.host.reading import read_given
 from doctor.model.facts import value_of
-from doctor.observe.targets import TargetError
+from doctor.observe.descriptions import TargetError
 from doctor.pipeline.snapshots import observation_in
 
 _LARGEST = 64 << 20

@@ -10,7 +10,8 @@ from doctor.base.errors import UsageError
 from doctor.environments.environment import Environment, environment_at
 from doctor.environments.snapshots import Restoration, Snapshot, discard, latest, restore
 from doctor.host import Host
-from doctor.observe.targets import TargetError, choose_interpreter
+from doctor.observe.descriptions import TargetError
+from doctor.observe.targets import choose_interpreter
 from doctor.repair.apply import project_file
 from doctor.repair.project import put_back
 

@@ -19,7 +19,7 @@ from doctor.environments.environment import Environment, environment_at
 from doctor.environments.layout import CloneError
 from doctor.environments.workspace import PREFIX, remove_abandoned
 from doctor.host import Host
-from doctor.observe.targets import TargetError
+from doctor.observe.descriptions import TargetError
 from tests.clones.made import environment, real_environment, state
 from tests.environments import uv
 from tests.hosts import put

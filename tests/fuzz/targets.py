@@ -47,7 +47,7 @@ from doctor.model.findings import Finding
 from doctor.model.observation import Log, Observation
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.scales import Confidence, Severity
-from doctor.observe import targets
+from doctor.observe import descriptions
 from doctor.observe.binaries import symbols
 from doctor.observe.binaries.elf import Elf, ElfError
 from doctor.observe.binaries.fatbins import architectures
@@ -328,10 +328,10 @@ def constants(data: bytes) -> None:
 
 def description(data: bytes) -> None:
     """Read what an interpreter says of itself, and look for its modules and limits by that."""
-    told = targets._parse_description(targets._BEGIN + _text(data) + targets._END)
+    told = descriptions.parse_description(descriptions.BEGIN + _text(data) + descriptions.END)
     if told is not None:
         with contextlib.suppress(DoctorError):
-            found = targets.interpreter_of(told, "/venv/bin/python")
+            found = descriptions.interpreter_of(told, "/venv/bin/python")
             root = _folder() / "nothing"
             machine = Host(root=root, env={"PATH": "/nowhere"}, cwd=_folder(), platform="linux")
             for probe in _ABOUT_PYTHON:

@@ -20,7 +20,7 @@ from doctor.cli import program_names as names
 from doctor.host import Host
 from doctor.host.reading import RECORD, UnreadableFile, read_given, read_regular, read_whole
 from doctor.model.facts import Fact, State
-from doctor.observe import checkouts, targets
+from doctor.observe import checkouts, descriptions
 from doctor.observe.binaries import elf
 from doctor.observe.installed import extension_files, modules, records
 from doctor.observe.probes import files, own_modules, python, requirements, torch
@@ -256,7 +256,8 @@ def _interpreter_of(prefix: Path) -> Path:
     """Write a program that describes itself as the interpreter of a made-up environment."""
     described = msgspec.to_builtins(python_at(prefix))
     return script(
-        prefix / "bin/python", f"cat <<'EOF'\n{targets._BEGIN}{described!r}{targets._END}\nEOF"
+        prefix / "bin/python",
+        f"cat <<'EOF'\n{descriptions.BEGIN}{described!r}{descriptions.END}\nEOF",
     )
 
 

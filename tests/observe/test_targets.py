@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from doctor.host import Host
-from doctor.observe import targets
+from doctor.observe import descriptions
 from doctor.observe.checkouts import find_workspace
-from doctor.observe.targets import TargetError, choose_interpreter, describe
+from doctor.observe.descriptions import TargetError
+from doctor.observe.targets import choose_interpreter, describe
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are shell scripts")
 
@@ -290,7 +291,9 @@ def test_doctors_own_environment_counts_as_active_only_where_it_holds_a_stack(
 def test_a_description_that_would_break_a_parser_is_none(
     tmp_path: Path, script: Make, text: str
 ) -> None:
-    (tmp_path / "text").write_text(f"{targets._BEGIN}{text}{targets._END}\n", encoding="ascii")
+    (tmp_path / "text").write_text(
+        f"{descriptions.BEGIN}{text}{descriptions.END}\n", encoding="ascii"
+    )
     python = script(f"cat '{tmp_path}/text'")
     tracemalloc.start()
     with pytest.raises(TargetError, match="ended without describing itself"):
