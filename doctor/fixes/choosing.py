@@ -29,6 +29,10 @@ _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 _RARE = ("host.jetson", "host.wsl", "host.rosetta", "nvidia.nvswitch", "nvidia.l4t_driver")
 _RARE_FAULTS = ("nvidia.libraries_empty",)
 _RARE_CONTAINERS = ("^flatpak", "^lxc")
+_BETWEEN = tuple(
+    f"{major}.{minor}.{patch}" for major in (0, 1, 2) for minor in range(30) for patch in (0, 1)
+)
+"""Stand-ins for the releases of torch, for a requirement that lies between two of them."""
 _NEWEST_GPUS = ("9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
 
 
@@ -196,7 +200,14 @@ def _offered(requirement: str, oldest: str, newest: str) -> bool:
     if line.specifier.startswith("==") and (version := parse(exact)) is not None:
         low, high = parse(oldest), parse(newest)
         return low is None or high is None or low <= version <= high
+    low, high = parse(oldest), parse(newest)
+    if low is None or high is None:
+        return True
     try:
-        return meets(oldest, line.specifier) or meets(newest, line.specifier)
+        return any(
+            meets(str(one), line.specifier)
+            for one in (low, *map(parse, _BETWEEN), high)
+            if one is not None and low <= one <= high
+        )
     except InvalidRequirement:
         return True

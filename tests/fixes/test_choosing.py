@@ -115,3 +115,17 @@ def test_each_condition_on_the_machine_is_a_sentence_that_a_reader_can_decide() 
         if on_machine(recipe) and not circumstance(one) and unseen(one).startswith("the fact ")
     ]
     assert bare == []
+
+
+def test_a_requirement_between_the_oldest_and_the_newest_torch_needs_no_other_python() -> None:
+    facts = {
+        **_OLD,
+        "python.minor": present("3.11", "log"),
+        "python.oldest_torch": present("2.0.0", "table"),
+        "python.newest_torch": present("2.15.0", "table"),
+    }
+    for wanted in ("torch~=2.8.0", "torch==2.8.*", "torch>=2.1,<2.4"):
+        (recipe,) = applicable((_install("between", wanted),), facts)
+        assert recipe.use_if == (), wanted
+    (recipe,) = applicable((_install("older", "torch~=1.8.0"),), facts)
+    assert recipe.use_if != ()

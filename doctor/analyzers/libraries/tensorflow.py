@@ -79,7 +79,8 @@ def _with_libraries(system: str, names: Sequence[str]) -> tuple[Recipe, ...]:
     beside = Recipe(
         title=f"Install CUDA {toolkit} and cuDNN {cudnn}, for which TensorFlow {releases} is built",
         note="Into the active conda environment. Where the program then still finds none, add its "
-        "folder lib to LD_LIBRARY_PATH. In a container an image of that CUDA with cuDNN does it.",
+        f"folder lib to LD_LIBRARY_PATH.{_NEWER if toolkit == '11.2' else ''} In a container an "
+        "image of that CUDA with cuDNN does it.",
         steps=(
             Action(
                 run=(
@@ -101,8 +102,9 @@ def _generation(name: str) -> str:
 
 
 _RUNTIME = re.compile(r"libcudart\.so\.(\d{1,2}\.\d)|cudart64_(\d{2,3})\.dll")
+_NEWER = " TensorFlow 2.12 to 2.14 takes cudatoolkit=11.8 and cudnn=8.8."
 _OF_CUDA = {
-    "11.0": ("2.4 to 2.14", "11.2", "8.1"),
+    "11.0": ("2.5 to 2.11", "11.2", "8.1"),
     "10.1": ("2.1 to 2.3", "10.1", "7.6"),
     "10.0": ("1.13 to 2.0", "10.0", "7.6"),
 }
