@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -36,7 +36,9 @@ _BETWEEN = tuple(
 _NEWEST_GPUS = ("9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
 
 
-def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
+def applicable(
+    recipes: Sequence[Recipe], facts: Facts, captures: Mapping[str, str] | None = None
+) -> list[Recipe]:
     """Return the recipes that may apply, by preference.
 
     One that the facts confirm comes before those of which nobody knows whether they apply. Where
@@ -44,7 +46,7 @@ def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
     is for a rare machine of which nothing shows comes later, and what no wheel exists for last,
     with that as its condition.
     """
-    fitting = [_for_python(one, facts) for one in recipes if may_apply(one, facts)]
+    fitting = [_for_python(one, facts, captures or {}) for one in recipes if may_apply(one, facts)]
     possible = [recipe for recipe, lacks_wheel in fitting if not lacks_wheel]
     possible.sort(key=lambda one: is_rare(one, facts))
     ordered: list[Recipe] = []
@@ -160,7 +162,7 @@ def _asks_for_torch(recipe: Recipe, facts: Facts) -> bool:
     )
 
 
-def _for_python(recipe: Recipe, facts: Facts) -> tuple[Recipe, bool]:
+def _for_python(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[Recipe, bool]:
     """Return a recipe, and whether it asks for a torch that was not released for this Python."""
     python = value_of(facts, "python.minor")
     newest = value_of(facts, "python.newest_torch")
@@ -169,7 +171,7 @@ def _for_python(recipe: Recipe, facts: Facts) -> tuple[Recipe, bool]:
     if not (isinstance(newest, str) and isinstance(oldest, str)):
         return recipe, False
     for step in recipe.steps:
-        wanted = [fill(text, facts, {}) or "" for text in step.install]
+        wanted = [fill(text, facts, captures) or "" for text in step.install]
         torch = next((text for text in wanted if _TORCH.match(text)), "")
         if torch and (not _offered(torch, oldest, newest) or _is_newer(step.index, tags)):
             condition = (

@@ -43,7 +43,7 @@ def fixes_for(found: Detection, facts: Facts) -> list[Fix]:
 def fitting_recipes(found: Detection, facts: Facts) -> list[Recipe]:
     """Return the recipes of a finding that may apply here, by preference."""
     return sorted(
-        applicable(found.recipes, facts),
+        applicable(found.recipes, facts, found.captures),
         key=lambda one: (bool(pinned_by(one, facts, found.captures)), is_blind(one, facts)),
     )
 

@@ -129,3 +129,10 @@ def test_a_requirement_between_the_oldest_and_the_newest_torch_needs_no_other_py
         assert recipe.use_if == (), wanted
     (recipe,) = applicable((_install("older", "torch~=1.8.0"),), facts)
     assert recipe.use_if != ()
+
+
+def test_a_release_that_only_the_log_names_is_compared_with_the_python_as_well() -> None:
+    recipe = _install("wanted", "torch=={log.wanted}+cu121")
+    (asked,) = applicable((recipe,), _OLD, {"wanted": "2.3.0"})
+    assert "another Python is taken" in str(asked.use_if[0])
+    assert applicable((recipe,), _OLD, {"wanted": "1.13.0"}) == [recipe]
