@@ -363,16 +363,8 @@ _TABLE: dict[str, Text] = {
         (
             command(
                 "Read the prompt in smaller pieces",
-                "python3",
-                "-m",
-                "mlx_lm",
-                "generate",
-                "--model",
-                "<model>",
-                "--max-kv-size",
-                "4096",
-                "--prompt",
-                "<prompt>",
+                *("python3", "-m", "mlx_lm", "generate", "--model", "<model>"),
+                *("--max-kv-size", "4096", "--prompt", "<prompt>"),
                 ask={"model": "the name of the model", "prompt": "your prompt"},
                 use_if=(MACOS, "the program is mlx_lm"),
                 note="Elsewhere: a smaller image, a shorter context, or a smaller batch.",

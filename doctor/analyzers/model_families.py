@@ -73,16 +73,22 @@ def _shows(case: Case, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(line[:_LONGEST]) for line in case.log.lines[:_LINES])
 
 
-def _families(case: Case, event: Event) -> Explanation | None:
-    """Explain a prompt of one family in a model of another."""
+def pair_of(event: Event) -> tuple[int, int] | None:
+    """Return the width of a prompt and that of the layer it meets, if both are of known models."""
     given, wanted = (_SHAPE.fullmatch(event.objects.get(one, "")) for one in "ab")
     if given is None or wanted is None:
         return None
-    prompt, model = _WIDTHS.get(int(given[2])), _WIDTHS.get(int(wanted[1]))
-    if prompt is None or model is None or given[2] == wanted[1]:
+    pair = int(given[2]), int(wanted[1])
+    return pair if pair[0] != pair[1] and _WIDTHS.keys() >= {*pair} else None
+
+
+def _families(case: Case, event: Event) -> Explanation | None:
+    """Explain a prompt of one family in a model of another."""
+    pair = pair_of(event)
+    if pair is None or not _shows(case, _PROGRAM):
         return None
-    if not _shows(case, _PROGRAM):
-        return None
+    given, wanted = pair
+    prompt, model = _WIDTHS[given], _WIDTHS[wanted]
     addons = [found[1] for line in case.log.lines if (found := _ADDON.search(line[:_LONGEST]))]
     addon = addons[-1] if addons else ""
     recipes: list[Recipe] = []
@@ -107,7 +113,7 @@ def _families(case: Case, event: Event) -> Explanation | None:
             event,
             f"The prompt was encoded for {prompt.models}, and the model that gets it is of "
             f"{model.models}",
-            f"A prompt of width {given[2]} meets a layer for {wanted[1]}. The loaded parts are of "
+            f"A prompt of width {given} meets a layer for {wanted}. The loaded parts are of "
             "two families: the text encoder, or something that was added to the model. The "
             "installation is sound.",
             recipes=tuple(recipes),

@@ -17,8 +17,8 @@ _TOOLS = re.compile(
 )
 _WEBUI = re.compile(r"([A-Za-z]:\\[\w.\\ -]{1,200}\\\.?venv)\\[Ll]ib\\site-packages\\")
 _WITH_PYTHON = re.compile(
-    r"([A-Za-z]:\\[\w.\\ -]{1,150}\\(?:installer_files\\env|system\\python|runtime|python"
-    r"|python_embedded|python-embed))\\(?:[Ll]ib\\site-packages\\|python\.exe)"
+    r"([A-Za-z]:\\[\w.\\ -]{1,120}\\(?:installer_files\\env|runtime|python(?:[_-]embed(?:ded)?)?))"
+    r"\\(?:[Ll]ib\\site-p|python\.e)"
 )
 """Programs for Windows with a whole Python in a folder of theirs: python.exe lies beside Lib."""
 _SAID = re.compile(r"\*\* Python executable: ([A-Za-z]:\\[\w.\\ -]{1,200}\\[Pp]ython\.exe)\s*$")

@@ -17,7 +17,9 @@ import msgspec
 from doctor.environments.environment import Environment
 from doctor.facts.placeholders import placeholders
 from doctor.fixes.environments import linked_folders
+from doctor.host import Host
 from doctor.model.fixes import Command, Step
+from doctor.observe.runner.start import CACHES
 
 
 class Kind(Enum):
@@ -232,6 +234,16 @@ def with_variables(env: Mapping[str, str], wanted: Mapping[str, str | None]) -> 
                 r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?", lambda found: env.get(found[1], ""), value
             )
     return changed
+
+
+def host_of(clone: Host, env: Mapping[str, str | None]) -> Host:
+    """Return the host of a clone with the variables that a plan sets or unsets.
+
+    Folders of caches stay those of the clone: the plan's would be left behind, and what another
+    proof built there would count as healed.
+    """
+    kept = {name: value for name, value in env.items() if name not in CACHES}
+    return clone.with_env(with_variables(clone.env, kept))
 
 
 class Places(NamedTuple):

@@ -22,10 +22,9 @@ from doctor.model.report import Report
 from doctor.model.roles import Role, check_of
 from doctor.model.watching import of_progress
 from doctor.observe.installed.distributions import installed
-from doctor.observe.runner.start import CACHES
 from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import project_lists
-from doctor.repair.commands import Places, with_variables
+from doctor.repair.commands import Places, host_of
 from doctor.repair.ending import Ending
 from doctor.repair.limits import without_sources
 from doctor.repair.links import Links, by_links, links_of
@@ -179,16 +178,6 @@ def in_environment(original: Original) -> tuple[str, ...]:
 
 def _with_host(copy: Clone, host: Host) -> Clone:
     return replace(copy, host=host)
-
-
-def host_of(clone: Host, env: Mapping[str, str | None]) -> Host:
-    """Return the host of a clone with the variables that a plan sets or unsets.
-
-    Folders of caches stay those of the clone: the plan's would be left behind, and what another
-    proof built there would count as healed.
-    """
-    kept = {name: value for name, value in env.items() if name not in CACHES}
-    return clone.with_env(with_variables(clone.env, kept))
 
 
 class Examination:

@@ -17,7 +17,7 @@ from doctor.host import Host
 from doctor.model.plans import ProofVerdict
 from doctor.pipeline.requests import CheckRequest, ObserveRequest
 from doctor.repair import trial
-from doctor.repair.examination import host_of
+from doctor.repair.commands import host_of
 from doctor.repair.fix import fix
 from doctor.repair.reading import packages_in, unmet
 from doctor.repair.requests import FixRequest

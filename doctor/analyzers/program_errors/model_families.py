@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from doctor.analyzers.case import Case, Precision
+from doctor.analyzers.model_families import pair_of
 from doctor.analyzers.recipes import code
 from doctor.analyzers.texts import Text
 
@@ -29,8 +30,10 @@ _LONGEST = 600
 
 
 def files_of_two_families(case: Case) -> Text | None:
-    """Return the text for shapes that differ in such a program; None elsewhere."""
-    if not any(_PROGRAM.search(line[:_LONGEST]) for line in case.log.lines):
+    """Return the text for shapes that differ in such a program; None where both are known."""
+    if any(map(pair_of, case.of("shapes-differ"))) or not any(
+        _PROGRAM.search(line[:_LONGEST]) for line in case.log.lines
+    ):
         return None
     known: list[str] = []
     for event in case.of("shapes-differ"):
