@@ -84,3 +84,47 @@ def test_an_override_for_a_chip_that_is_not_related(
     assert (said is not None) is differs
     if differs:
         assert f"HSA_OVERRIDE_GFX_VERSION={override} stands for gfx" in str(said)
+
+
+_CARD, _SMALL = (
+    {"gfx": "gfx1100", "node": 1, "uuid": "GPU-1f83b05c72d9a4e6"},
+    {"gfx": "gfx1036", "node": 2},
+)
+_NUMBER = "leaves the processor's own gfx1036 alone, and hides gfx1100, which is number"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "env", "said", "card"),
+    [
+        ([_CARD, _SMALL], {"HIP": "1"}, f"HIP_VISIBLE_DEVICES=1 {_NUMBER} 0", 0),
+        ([_SMALL, _CARD], {"CUDA": "0"}, f"CUDA_VISIBLE_DEVICES=0 {_NUMBER} 1", 1),
+        ([_SMALL, _CARD], {"ROCR": "0"}, f"ROCR_VISIBLE_DEVICES=0 {_NUMBER} 1", 1),
+        # HIP counts what the runtime leaves anew.
+        ([_CARD, _SMALL], {"ROCR": "1,0", "HIP": "0"}, f"HIP_VISIBLE_DEVICES=0 {_NUMBER} 1", 1),
+        ([_CARD, _SMALL], {"HIP": "0"}, None, None),
+        ([_CARD, _SMALL], {"HIP": "1,0"}, None, 0),
+        ([_CARD, _SMALL], {"HIP": "-1"}, None, None),
+        ([_CARD, _SMALL], {"ROCR": "GPU-1f83b05c72d9a4e6"}, None, None),
+        # Which GPU an unknown id stands for is not known.
+        ([_CARD, _SMALL], {"ROCR": "GPU-deadbeef"}, None, None),
+        ([_CARD, dict(_CARD, node=2)], {"HIP": "1"}, None, None),
+        ([_SMALL], {"HIP": "0"}, None, None),
+    ],
+)
+def test_variables_that_leave_only_gpus_without_code(
+    gpus: list[dict[str, object]], env: dict[str, str], said: str | None, card: int | None
+) -> None:
+    facts = {
+        "amd.gpus": gpus,
+        "torch.build": "rocm",
+        "torch.local": "rocm7.1",
+        "env.HSA_OVERRIDE_GFX_VERSION": None,
+        **{f"env.{name}_VISIBLE_DEVICES": env.get(name) for name in ("HIP", "ROCR", "CUDA")},
+    }
+    found = derive(toy.seen(facts).facts, toy.catalog())
+    names = ("card_hidden", "card", "unsupported_by_torch")
+    assert tuple(value_of(found, f"amd.{name}") for name in names) == (
+        said,
+        card,
+        ["gfx1036"] if gpus == [_SMALL] else None,
+    )

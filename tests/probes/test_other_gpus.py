@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.model.facts import value_of
 from doctor.observe.binaries import drm
-from doctor.observe.probes import amd, intel
+from doctor.observe.probes import amd, environment, intel
 from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put, values
 
@@ -269,3 +270,72 @@ def test_the_library_of_rocm_for_wsl(
     tmp_path: Path, files: dict[str, str], way: str | None
 ) -> None:
     assert seen(tmp_path, amd, {"/proc/version": "Linux", **files}).get("amd.dxg") == way
+
+
+_WAITING = "0000:0b:00.0"
+_STATUS = (
+    "Package: linux-firmware\nStatus: {} ok installed\nPriority: optional\n"
+    "Version: 20240318.git3b128b60-0ubuntu2\nDescription: files\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("device", "listed", "told"),
+    [
+        ("0x7550", True, True),
+        ("0x7550", False, True),
+        ("0x1586", False, True),
+        # Nobody misses the graphics of a processor, or of a server's board, beside a card.
+        ("0x164e", True, False),
+        ("0x515e", False, False),
+    ],
+)
+def test_an_amd_card_that_no_driver_took(
+    tmp_path: Path, device: str, listed: bool, told: bool
+) -> None:
+    words = f"amdgpu {_WAITING}: Direct firmware load for amdgpu/psp_14_0_3_sos.bin failed with"
+    others = SERVER if listed else {"/sys/module/amdgpu/refcnt": "0\n"}
+    card = {
+        f"{_PCI}/{_WAITING}/vendor": "0x1002\n",
+        f"{_PCI}/{_WAITING}/class": "0x030000\n",
+        f"{_PCI}/{_WAITING}/device": f"{device}\n",
+        "/dev/kmsg": f"4,9,3,-;{words} error -2\n4,9,4,-;amdgpu: probe of {_WAITING} failed with "
+        "error -19\n",
+        "/var/lib/dpkg/status": _STATUS.format("hold"),
+    }
+    facts = seen(tmp_path, amd, {**others, **card})
+    names = ("undriven", "firmware_missing", "firmware_package", "firmware_held", "probe_failed")
+    expected = (
+        [f"{_WAITING} (1002:{device[2:]})"],
+        ["amdgpu/psp_14_0_3_sos.bin"],
+        "linux-firmware 20240318.git3b128b60-0ubuntu2",
+        "linux-firmware",
+        f"probe of {_WAITING} failed with error -19",
+    )
+    assert tuple(facts.get(f"amd.{name}") for name in names) == (expected if told else (None,) * 5)
+
+
+def test_a_package_that_apt_may_change(tmp_path: Path) -> None:
+    host = made_host(tmp_path, {"/var/lib/dpkg/status": _STATUS.format("install")})
+    facts = values(facts_of(drm.firmware_package(host, "intel", asked=True)))
+    assert facts == {"intel.firmware_package": "linux-firmware 20240318.git3b128b60-0ubuntu2"}
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "found"),
+    [
+        ("/etc/environment", "HIP_VISIBLE_DEVICES=1", True),
+        ("/etc/profile.d/gpu.sh", "export HIP_VISIBLE_DEVICES='1'  # the second", True),
+        ("/home/me/.config/fish/config.fish", "set -gx HIP_VISIBLE_DEVICES 1", True),
+        ("/etc/environment", "HIP_VISIBLE_DEVICES=0", False),
+        ("/etc/environment", "#HIP_VISIBLE_DEVICES=1", False),
+        ("/etc/environment", "NOT_HIP_VISIBLE_DEVICES=1", False),
+    ],
+)
+def test_where_a_variable_is_set(tmp_path: Path, path: str, line: str, found: bool) -> None:
+    files = {path: f"# first\n{line}\n"}
+    env = {"HOME": "/home/me", "HIP_VISIBLE_DEVICES": "1"}
+    facts = dict(environment.probe(Scene(host=made_host(tmp_path, files, env=env))))
+    said = value_of(facts, "set_in.HIP_VISIBLE_DEVICES")
+    assert said == (f"{path}, line 2" if found else None)
+    assert value_of(facts, "set_in.CUDA_VISIBLE_DEVICES") is None

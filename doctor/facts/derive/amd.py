@@ -8,6 +8,8 @@ another chip: HSA_OVERRIDE_GFX_VERSION
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.devices import cards, texts
@@ -41,19 +43,26 @@ The Instincts of that generation have instructions of their own.
 
 
 def amd_choices(facts: Facts) -> FactStream:
-    """Yield `amd.visible_error` and `amd.override_differs`.
+    """Yield which variables leave torch without the card that it serves, each in words.
 
-    In words, where the first GPU that HIP is told to take is not among those that the runtime
-    leaves, and where the override fits none of the GPUs.
+    `amd.visible_error`: the first GPU that HIP is to take is not among those that the runtime
+    leaves. `amd.override_differs`: the override fits none of the GPUs. `amd.card_hidden`: only
+    GPUs are left for which this torch has no code.
     """
     differs = _override(facts)
     yield "amd.override_differs", present(differs, SOURCE) if differs else absent(SOURCE)
     served = [gpu["gfx"] for gpu in cards(facts, "amd.gpus") if gpu.get("gfx") in _SERVED]
     served = list(dict.fromkeys(served))
     yield "amd.for_rocm", present(served, SOURCE) if served else absent(SOURCE)
-    small = _small_first(facts)
+    small, hidden = _small_first(facts), _card_hidden(facts)
     yield "amd.small_first", present(small[0], SOURCE) if small else absent(SOURCE)
-    yield "amd.card", present(small[1], SOURCE) if small else absent(SOURCE)
+    yield "amd.card_hidden", present(hidden[0], SOURCE) if hidden else absent(SOURCE)
+    yield "amd.card_hidden_by", present(hidden[1], SOURCE) if hidden else absent(SOURCE)
+    number = small[1] if small else hidden[2] if hidden else None
+    yield "amd.card", absent(SOURCE) if number is None else present(number, SOURCE)
+    files = texts(facts, "amd.firmware_missing")
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    yield "amd.firmware_wanted", present(files[0] + more, SOURCE) if files else absent(SOURCE)
     said = _wrong(facts)
     yield "amd.visible_error", present(said, SOURCE) if said else absent(SOURCE)
 
@@ -64,12 +73,22 @@ def unsupported_chips(facts: Facts) -> Fact:
     Where the list of a build cannot be read, PyTorch's own builds (`+rocm7.1`) are known to leave
     out the relatives of gfx1030.
     """
-    told = derived_fact(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered)
+    # The card that the variables hide, or that no driver took, is the one to use.
+    if value_of(facts, "amd.undriven") or _card_hidden(facts):
+        return absent(SOURCE)
+    left = _left_gpus(facts) or cards(facts, "amd.gpus")
+    told = derived_fact(
+        facts,
+        "torch.build",
+        "torch.arch_list",
+        "amd.gpus",
+        make=lambda build, archs, _: _uncovered(build, archs, left),
+    )
     if told.state is not State.UNKNOWN or not _OF_PYTORCH.fullmatch(
         str(value_of(facts, "torch.local") or "")
     ):
         return told
-    here = [str(gpu["gfx"]) for gpu in cards(facts, "amd.gpus") if gpu.get("gfx")]
+    here = [str(gpu["gfx"]) for gpu in left if gpu.get("gfx")]
     left_out = bool(here) and all(chip in _LIKE_GFX1030 for chip in here)
     return present(here, SOURCE) if left_out else told
 
@@ -85,19 +104,22 @@ def override_for(unsupported: Fact) -> str:
     return values.pop() if len(values) == 1 else ""
 
 
-def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:
+def _uncovered(build: str, archs: list[str], gpus: list[dict[str, Any]]) -> list[str] | None:
     """Return the AMD GPUs' targets where this torch has code for none of them.
 
     Beside a card stands the processor's own small GPU.
     """
     here = [gpu["gfx"] for gpu in gpus if gpu.get("gfx")]
     compiled = [arch.partition(":")[0] for arch in archs if arch.startswith("gfx")]
-    covered = any(
-        one == arch or (arch.endswith("-generic") and one.startswith(_stem(arch)))
-        for one in here
+    covered = any(_has_code(one, compiled) for one in here)
+    return None if build != "rocm" or not compiled or covered else here or None
+
+
+def _has_code(chip: str, compiled: Iterable[str]) -> bool:
+    return any(
+        chip == arch or (arch.endswith("-generic") and chip.startswith(_stem(arch)))
         for arch in compiled
     )
-    return None if build != "rocm" or not compiled or covered else here or None
 
 
 def _stem(arch: str) -> str:
@@ -110,26 +132,94 @@ def _small_first(facts: Facts) -> tuple[str, int] | None:
 
     HIP counts in the order of kfd's nodes, which the firmware decides.
     """
-    chosen = (*_ABOVE, "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION")
-    if any(value_of(facts, f"env.{name}") is not None for name in chosen):
+    if value_of(facts, "env.HSA_OVERRIDE_GFX_VERSION") is not None:
         return None
-    chips = [str(gpu.get("gfx")) for gpu in cards(facts, "amd.gpus")]
-    compiled = [arch.partition(":")[0] for arch in texts(facts, "torch.arch_list")]
-    if not chips or chips[0] not in _IN_PROCESSORS or chips[0] in compiled:
+    left = _left_gpus(facts) or []
+    chips = [str(gpu.get("gfx")) for gpu in left]
+    if not chips or chips[0] not in _IN_PROCESSORS or not _is_without_code(chips[0], facts):
         return None
     number = next((place for place, chip in enumerate(chips) if chip in _SERVED), None)
     if number is None:
         return None
     return (
         f"cuda:0 is the processor's own {chips[0]}, cuda:{number} the card {chips[number]}",
-        number,
+        (_of_runtime(facts) or left).index(left[number]),
     )
+
+
+def _card_hidden(facts: Facts) -> tuple[str, str, int] | None:
+    """Return words, the variable and the card's number where only GPUs without code are left.
+
+    torch then gets the processor's own graphics, say, while a card that it serves is hidden.
+    """
+    above = _set_above(facts)
+    by = [name for name in (above, "ROCR_VISIBLE_DEVICES") if _entries(facts, name)]
+    below, left = _of_runtime(facts), _left_gpus(facts)
+    if not by or not left or below is None:
+        return None
+    chips = [str(gpu["gfx"]) for gpu in left if gpu.get("gfx")]
+    listed = cards(facts, "amd.gpus")
+    card = next((gpu for gpu in listed if gpu.get("gfx") in _SERVED and gpu not in left), None)
+    if card is None or not chips or not all(_is_without_code(chip, facts) for chip in chips):
+        return None
+    # The runtime's variable comes first; HIP chooses among what it leaves.
+    name, among = (above, below) if card in below else ("ROCR_VISIBLE_DEVICES", listed)
+    number = among.index(card)
+    whose = "the processor's own " if chips[0] in _IN_PROCESSORS else ""
+    chosen = f"{name}={value_of(facts, f'env.{name}')}"
+    rest = ", ".join(dict.fromkeys(chips))
+    words = (
+        f"{chosen} leaves {whose}{rest} alone, and hides {card['gfx']}, which is number {number}"
+    )
+    return words, name, number
+
+
+def _is_without_code(chip: str, facts: Facts) -> bool:
+    """Say whether this torch is known to hold no code for a chip."""
+    compiled = [arch.partition(":")[0] for arch in texts(facts, "torch.arch_list")]
+    if compiled:
+        return not _has_code(chip, compiled)
+    of_pytorch = _OF_PYTORCH.fullmatch(str(value_of(facts, "torch.local") or ""))
+    return chip in _IN_PROCESSORS or (of_pytorch is not None and chip in _LIKE_GFX1030)
+
+
+def _left_gpus(facts: Facts) -> list[dict[str, Any]] | None:
+    """Return the GPUs that both variables leave, in HIP's order; None where that is not known."""
+    below = _of_runtime(facts)
+    above = _entries(facts, _set_above(facts))
+    return _chosen(above, below) if above and below is not None else below
+
+
+def _of_runtime(facts: Facts) -> list[dict[str, Any]] | None:
+    listed = cards(facts, "amd.gpus")
+    entries = _entries(facts, "ROCR_VISIBLE_DEVICES")
+    return _chosen(entries, listed) if entries else listed
+
+
+def _chosen(entries: list[str], among: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return what a list takes, by number or unique id; it is read up to the first wrong entry."""
+    taken: list[dict[str, Any]] = []
+    for entry in entries:
+        if entry.isdecimal() and len(entry) < 4:
+            found = among[int(entry) :][:1]
+        else:
+            found = [gpu for gpu in among if str(gpu.get("uuid")).lower() == entry.lower()]
+            if not found and entry.startswith("GPU-") and not all(g.get("uuid") for g in among):
+                return None
+        if not found:
+            break
+        taken += found
+    return taken
+
+
+def _set_above(facts: Facts) -> str:
+    return next((name for name in _ABOVE if isinstance(value_of(facts, f"env.{name}"), str)), "")
 
 
 def _wrong(facts: Facts) -> str:
     listed = value_of(facts, "amd.gpus")
     here = len(listed) if isinstance(listed, list | tuple) else 0
-    above = next((name for name in _ABOVE if isinstance(value_of(facts, f"env.{name}"), str)), "")
+    above = _set_above(facts)
     first = _entries(facts, above)[:1]
     if not here or not first or not first[0].isdecimal():
         return ""

@@ -75,6 +75,10 @@ FACTS: dict[str, str] = {
     "checks.culprit_check": "what fails with that variable: torch-runtime on cuda:0",
     "checks.culprit_rest": "that list of folders or files without the harmful one",
     "env.*": "an environment variable that steers the stack",
+    "set_in.*": (
+        "file and line that give such a variable its value at login, of those that choose among "
+        "GPUs: /etc/environment, line 2"
+    ),
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",
     "cuda.home": "root of the toolkit that a build would take, or could where CUDA_HOME is broken",

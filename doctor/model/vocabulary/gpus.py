@@ -5,7 +5,7 @@ from __future__ import annotations
 GPUS: dict[str, str] = {
     # AMD and Intel
     "amd.gpus": (
-        "list of {name, gfx, node, pci_bus_id, memory_bytes, render}, of kfd or else of PCI"
+        "list of {name, gfx, node, pci_bus_id, memory_bytes, render, uuid}, of kfd or else of PCI"
     ),
     "amd.gpu_present": "true where the kernel shows an AMD GPU, with or without a driver",
     "amd.driver": "version of the module amdgpu",
@@ -20,7 +20,12 @@ GPUS: dict[str, str] = {
     "amd.small_first": (
         "in words, where a processor's own graphics is the first GPU, and a card comes after it"
     ),
-    "amd.card": "the number of that card, as HIP_VISIBLE_DEVICES takes it",
+    "amd.card": "the number of that card, as HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES takes it",
+    "amd.card_hidden": (
+        "in words, where the variables leave GPUs alone for which this torch has no code, and hide "
+        "a card that it serves"
+    ),
+    "amd.card_hidden_by": "the variable that hides it: HIP_VISIBLE_DEVICES",
     "amd.kfd": "/dev/kfd, through which ROCm computes: usable, no permission or missing",
     "amd.given": "how many of these GPUs this process was given, where some have no node: 2 of 8",
     "amd.render": "the render nodes of these GPUs: usable, no permission or missing",
@@ -28,6 +33,14 @@ GPUS: dict[str, str] = {
         "groups that may open these nodes and that this user is not in: render, video"
     ),
     "amd.unlisted": "GPUs that amdgpu drives, where kfd lists no GPU at all",
+    "amd.undriven": "AMD GPUs that compute and that no driver of the kernel holds",
+    "amd.firmware_missing": (
+        "firmware that amdgpu looked for in vain, for these: amdgpu/psp_14_0_3_sos.bin"
+    ),
+    "amd.firmware_wanted": "the first of these files, and how many more there are",
+    "amd.firmware_package": "the installed package of firmware, where some is missing",
+    "amd.firmware_held": "its name, where apt-mark holds it at its version",
+    "amd.probe_failed": "the kernel's words where amdgpu gave such a GPU up",
     "amd.left_out": "what kfd says of them in the kernel's log",
     "amd.visible_error": (
         "in words, where HIP_VISIBLE_DEVICES names a GPU that is not there, or that "
@@ -61,6 +74,8 @@ GPUS: dict[str, str] = {
     "intel.firmware_missing": (
         "firmware that the kernel's driver looked for in vain, for these: xe/bmg_guc_70.bin"
     ),
+    "intel.firmware_package": "the installed package of firmware, where some is missing",
+    "intel.firmware_held": "its name, where apt-mark holds it at its version",
     "intel.render": "its render node: usable, no permission or missing",
     "intel.level_zero": (
         "path of the Level Zero driver of Intel GPUs; absent where the loader finds none"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present
+from doctor.model.facts import Fact, FactStream, absent, present
 
 PCI = "/sys/bus/pci/devices"
 _AMD = "0x1002"
@@ -43,6 +43,40 @@ def driver_of(host: Host, address: str) -> str:
         return host.at(f"{PCI}/{address}/driver").readlink().name
     except OSError:
         return ""
+
+
+def label(host: Host, address: str, vendor: str) -> str:
+    """Return the address and the numbers of a device: `0000:03:00.0 (1002:7550)`."""
+    device = number(host, f"{PCI}/{address}/device").removeprefix("0x")
+    return f"{address} ({vendor}:{device})" if device else address
+
+
+def firmware_package(host: Host, vendor: str, *, asked: bool) -> FactStream:
+    """Yield the package of Debian or Ubuntu with a vendor's firmware, and whether apt holds it.
+
+    The form of the file is that of deb-control(5); the first word of its status is what dpkg was
+    told to do. It is read only where firmware is missing.
+    """
+    text = (host.read(_DPKG, limit=1 << 25) or "") if asked else ""
+    names = "|".join(("linux-firmware", *_FIRMWARE[vendor]))
+    found = re.search(
+        rf"^Package: ({names})\nStatus: (\w+) ok installed\n(?:\S[^\n]*\n)*?Version: (\S+)$",
+        text,
+        re.MULTILINE,
+    )
+    where = _DPKG if asked else "no firmware is missing"
+    named = f"{found[1]} {found[3]}" if found else ""
+    held = found[1] if found and found[2] == "hold" else ""
+    yield f"{vendor}.firmware_package", present(named, where) if named else absent(where)
+    yield f"{vendor}.firmware_held", present(held, where) if held else absent(where)
+
+
+_DPKG = "/var/lib/dpkg/status"
+_FIRMWARE = {
+    "amd": ("firmware-amd-graphics",),
+    "intel": ("firmware-intel-graphics", "firmware-misc-nonfree"),
+}
+"""Debian's packages; Ubuntu has one for all."""
 
 
 def render_node(host: Host, address: str) -> str:

@@ -6,11 +6,11 @@ Nothing of ROCm is started.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from doctor.host import Host
-from doctor.model.facts import Fact, FactStream, absent, present
+from doctor.model.facts import Fact, FactStream, State, absent, present
 from doctor.observe.binaries import drm
 from doctor.observe.binaries.loader_cache import find_library
 from doctor.observe.binaries.modprobe import FOLDERS, forbidding
@@ -29,12 +29,23 @@ _ABOUT_GPUS = (
     "unlisted",
     "left_out",
     "groups_missing",
+    "undriven",
+    "firmware_missing",
+    "firmware_package",
+    "firmware_held",
+    "probe_failed",
 )
 _OF_WSL = "/var/lib/dpkg/info/hsa-runtime-rocr4wsl-amdgpu.list"
 """What the package leaves with which older releases of ROCm serve WSL."""
 _NODES = "/sys/class/kfd/kfd/topology/nodes"
 _KFD = "/dev/kfd"
 _VENDOR = "0x1002"
+_CARD = r"0x(?:66a|68[67]|69a|7[3-9a-f].)."
+_COMPUTES = {True: re.compile(_CARD), False: re.compile(rf"{_CARD}|0x1[3-9]..")}
+"""PCI device numbers of cards since Vega, and of processors' graphics, as in amdgpu_drv.c.
+
+The second are asked about where kfd lists no GPU at all.
+"""
 _MODULE = "/sys/module/amdgpu"
 
 
@@ -62,6 +73,7 @@ def probe(scene: Scene) -> FactStream:
     yield "amd.render", drm.rights(host, nodes)
     yield "amd.given", drm.in_reach(host, nodes)
     yield from _left_out(host, on_bus if not listed else [])
+    yield from _undriven(host, on_bus, {gpu["pci_bus_id"] for gpu in listed})
     yield "amd.groups_missing", drm.groups_missing(host, [_KFD, *nodes])
 
 
@@ -81,14 +93,36 @@ def _left_out(host: Host, on_bus: Sequence[str]) -> FactStream:
         return
     from doctor.observe.probes.nvidia.xid import words_of_kfd  # reads the log
 
-    numbers = (drm.number(host, f"{drm.PCI}/{at}/device").removeprefix("0x") for at in held)
-    yield (
-        "amd.unlisted",
-        present(
-            [f"{at} (1002:{number})" for at, number in zip(held, numbers, strict=True)], _NODES
-        ),
-    )
+    yield "amd.unlisted", present([drm.label(host, at, "1002") for at in held], _NODES)
     yield "amd.left_out", words_of_kfd(host)
+
+
+def _undriven(host: Host, on_bus: Sequence[str], listed: Set[str]) -> FactStream:
+    """Yield the GPUs that no driver holds, and what the kernel says of each.
+
+    Boards of servers have old graphics of ATI that no driver of today takes, and nobody misses the
+    graphics of a processor beside a card.
+    """
+    waiting = [
+        address
+        for address in on_bus
+        if address not in listed
+        and not drm.driver_of(host, address)
+        and _COMPUTES[bool(listed)].match(drm.number(host, f"{drm.PCI}/{address}/device"))
+    ]
+    if not waiting:
+        for name in ("undriven", "firmware_missing", "probe_failed"):
+            yield f"amd.{name}", absent("each GPU has its driver")
+        yield from drm.firmware_package(host, "amd", asked=False)
+        return
+    from doctor.observe.probes.nvidia.xid import words_of_amd  # reads the log
+
+    labels = [drm.label(host, address, "1002") for address in waiting]
+    yield "amd.undriven", present(labels, drm.PCI)
+    missing, failed = words_of_amd(host, waiting)
+    yield "amd.firmware_missing", missing
+    yield "amd.probe_failed", failed
+    yield from drm.firmware_package(host, "amd", asked=missing.state is State.PRESENT)
 
 
 def _dxg(host: Host) -> Fact:
@@ -151,6 +185,8 @@ def _gpu(host: Host, node: int, told: dict[str, int]) -> dict[str, Any]:
         "pci_bus_id": address,
         "memory_bytes": sum(sizes) or None,
         "render": f"/dev/dri/renderD{minor}" if minor > 0 else drm.render_node(host, address),
+        # As ROCR_VISIBLE_DEVICES takes it.
+        "uuid": f"GPU-{told['unique_id']:016x}" if told.get("unique_id") else None,
     }
     return {name: value for name, value in gpu.items() if value not in (None, "")}
 

@@ -6,7 +6,10 @@ Nothing outside this list is looked at, and nothing that looks secret is taken.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
+from doctor.host import Host
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
@@ -52,6 +55,21 @@ _PREFIXES = (
     "FLASH_ATTENTION_",
     "FLASH_ATTN_",
 )
+_CHOOSING = (
+    "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "HSA_OVERRIDE_GFX_VERSION",
+    "ONEAPI_DEVICE_SELECTOR",
+    "ROCR_VISIBLE_DEVICES",
+    "ZE_AFFINITY_MASK",
+)
+"""Variables that choose among GPUs, for which doctor looks up where they are set."""
+_AT_LOGIN = ("/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc")
+_FOLDERS_AT_LOGIN = (("/etc/profile.d", "*.sh"), ("/etc/environment.d", "*.conf"))
+_OF_USER = (
+    ".profile .bash_profile .bashrc .zshenv .zprofile .zshrc .config/fish/config.fish".split()  # noqa: SIM905
+)
+_MOST_FILES = 64
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|AUTH(?!OR)|(?:^|_)KEY$|_PRIVATE")
 _LONGEST = 8192
 
@@ -66,6 +84,7 @@ def probe(scene: Scene) -> FactStream:
     Families (NCCL_) only where they are set.
     """
     environment = scene.host.env
+    yield from _set_in(scene.host, {name: environment.get(name) or "" for name in _CHOOSING})
     for name in sorted(_NAMES | {name for name in environment if _steers(name)}):
         value = environment.get(name)
         if value is None:
@@ -77,3 +96,44 @@ def probe(scene: Scene) -> FactStream:
             )
         else:
             yield f"env.{name}", present(value[:_LONGEST], "environment")
+
+
+def _set_in(host: Host, values: Mapping[str, str]) -> FactStream:
+    """Yield the file and line that give each variable its value at login.
+
+    The files are those of pam_env(8), bash(1) and zsh(1). They are read only where such a variable
+    is set, and only its own line is kept.
+    """
+    wanted = {name: value for name, value in values.items() if value}
+    for name in values.keys() - wanted.keys():
+        yield f"set_in.{name}", absent("the variable is not set")
+    found: dict[str, str] = {}
+    for path in islice(_files_at_login(host), _MOST_FILES) if wanted else ():
+        lines = (host.read(path, limit=1 << 16) or "").splitlines()
+        for number, line in enumerate(lines, 1):
+            for name, value in wanted.items():
+                if name in line and _sets(line, name, value):
+                    # A later line replaces an earlier one.
+                    found[name] = f"{path}, line {number}"
+    for name in wanted:
+        where = "files that are read at login"
+        yield f"set_in.{name}", present(found[name], where) if name in found else absent(where)
+
+
+def _files_at_login(host: Host) -> Iterator[str]:
+    yield from _AT_LOGIN
+    for folder, pattern in _FOLDERS_AT_LOGIN:
+        yield from (f"{folder}/{path.name}" for path in sorted(host.glob(folder, pattern)))
+    home = host.env.get("HOME", "")
+    if home.startswith("/"):
+        yield from (f"{home}/{name}" for name in _OF_USER)
+
+
+def _sets(line: str, name: str, value: str) -> bool:
+    """Say whether a line of a shell, or of pam_env, gives a variable this value."""
+    before, _, after = line.partition(name)
+    words = before.split()
+    if words not in ([], ["export"]) and words[:1] != ["set"]:
+        return False
+    given = after.lstrip("= \t").partition("#")[0].strip().strip(";").strip()
+    return given.strip("'\"") == value

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from doctor.host import Host
-from doctor.model.facts import Fact, FactStream, absent, present
+from doctor.model.facts import Fact, FactStream, State, absent, present
 from doctor.observe.binaries import drm
 from doctor.observe.binaries.loader_cache import find_library
 from doctor.observe.scene import Scene
@@ -20,7 +20,14 @@ _VENDOR = "0x8086"
 _DRIVERS = ("libze_intel_gpu.so.1", "libze_intel_gpu_legacy1.so.1")
 _VERSION = re.compile(r"\.so\.(1\.\d{1,4}\.\d{1,9})$")
 """How the file of the driver ends: its build is the last number, 31294 of release 24.39.31294."""
-_WAITING = ("undriven", "firmware_missing", "kernel_older", "blocked_by")
+_WAITING = (
+    "undriven",
+    "firmware_missing",
+    "firmware_package",
+    "firmware_held",
+    "kernel_older",
+    "blocked_by",
+)
 _IN_PROCESSOR = "0000:00:02.0"
 """Where a GPU sits that is part of the processor."""
 _COMPUTES = ("0x7d", "0x64", "0xb0")
@@ -57,20 +64,16 @@ def probe(scene: Scene) -> FactStream:
     yield "intel.gpus", present(gpus, drm.PCI)
     yield "intel.driver", present(", ".join(drivers), drm.PCI) if drivers else absent(drm.PCI)
     waiting = [gpu["pci_bus_id"] for gpu in gpus if not gpu.get("driver")]
-    labels = [_label(host, address) for address in waiting]
+    labels = [drm.label(host, address, "8086") for address in waiting]
     yield "intel.undriven", present(labels, drm.PCI) if waiting else absent(drm.PCI)
     missing, unserved = _words(host, waiting)
     yield "intel.firmware_missing", missing
+    yield from drm.firmware_package(host, "intel", asked=missing.state is State.PRESENT)
     yield "intel.kernel_older", unserved
     yield "intel.blocked_by", drm.blocked_by(host) if waiting else absent("each has its driver")
     yield from _level_zero(host)
     yield "intel.render", drm.rights(host, nodes) if nodes else present("missing", drm.PCI)
     yield "intel.groups_missing", drm.groups_missing(host, nodes)
-
-
-def _label(host: Host, address: str) -> str:
-    number = drm.number(host, f"{drm.PCI}/{address}/device").removeprefix("0x")
-    return f"{address} (8086:{number})" if number else address
 
 
 def _words(host: Host, waiting: list[str]) -> tuple[Fact, Fact]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from doctor.facts.devices import cards, vendors
+from doctor.facts.devices import cards, texts, vendors
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, State, value_of
 from doctor.report.view.assumptions import assumed
@@ -118,7 +118,8 @@ def _other(vendor: str, facts: Facts) -> str:
     ]
     given = stated(facts, f"{vendor}.given", "{} in reach")
     driver = stated(facts, f"{vendor}.driver", f"driver {_DRIVERS[vendor]}{{}}", absent="no driver")
-    return "; ".join(filter(None, (listed(*names), listed(driver, given, *closed))))
+    without = [f"no driver at {as_text(one)}" for one in texts(facts, f"{vendor}.undriven")]
+    return "; ".join(filter(None, (listed(*names), listed(driver, given, *without, *closed))))
 
 
 def _other_name(entry: Mapping[str, Any], vendor: str) -> str:

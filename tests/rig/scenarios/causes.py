@@ -8,6 +8,9 @@ from tests.rig.scenario import Built, Scenario
 
 _SLOT = f"/sys/bus/pci/devices/{machines.address(0)}"
 _PROVE = "fix --prove"
+_ROCM = Built(version="2.13.0+rocm7.1", cuda=None, hip="7.1.25424")
+_SECOND = "/sys/class/kfd/kfd/topology/nodes/2/properties"
+_GRAPHICS = "simd_count 4\ngfx_target_version 100306\nlocation_id 4352\ndrm_render_minor 129\n"
 
 SCENARIOS = {
     "rows-not-remapped-and-errors": Scenario(
@@ -106,6 +109,42 @@ SCENARIOS = {
         static=True,
         first=("nvidia/vfio-holds-the-gpu",),
         severity="warning",
+    ),
+    "card1-is-no-number-of-hip": Scenario(
+        why="the variable names the graphics of the processor, and a card is hidden",
+        machine={**machines.amd(gfx=110000, gpus=2), _SECOND: _GRAPHICS},
+        libcuda=None,
+        built=_ROCM,
+        env={"HIP_VISIBLE_DEVICES": "1"},
+        static=True,
+        code=1,
+        first=("rocm/card-hidden-behind-graphics",),
+        says=("hides gfx1100, which is number 0",),
+        tells=("export HIP_VISIBLE_DEVICES=0",),
+        hides=("HSA_OVERRIDE_GFX_VERSION=",),
+    ),
+    "firmware-older-than-the-card": Scenario(
+        why="amdgpu gave the card up for want of firmware, and drives the processor's graphics",
+        machine={
+            **machines.amd(gfx=100306),
+            **machines.pci(machines.address(1), "0x1002", "0x030000", "0x7550"),
+            **machines.kernel_log(
+                "amdgpu 0000:11:00.0: Direct firmware load for amdgpu/psp_14_0_3_sos.bin failed "
+                "with error -2",
+                "amdgpu 0000:11:00.0: probe with driver amdgpu failed with error -19",
+            ),
+            "/var/lib/dpkg/status": (
+                "Package: linux-firmware\nStatus: hold ok installed\nVersion: 20240318\n\n"
+            ),
+        },
+        libcuda=None,
+        built=_ROCM,
+        static=True,
+        code=1,
+        first=("rocm/card-without-driver",),
+        says=("1002:7550", "psp_14_0_3_sos.bin", "linux-firmware 20240318"),
+        tells=("apt-mark unhold linux-firmware", "no driver at 0000:11:00.0"),
+        hides=("HSA_OVERRIDE_GFX_VERSION",),
     ),
     "graphics-of-the-processor": Scenario(
         why="a desktop processor of AMD with graphics of its own, and PyPI's torch",

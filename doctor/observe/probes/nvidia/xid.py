@@ -53,6 +53,17 @@ _KFD = re.compile(
 _BREAK = re.compile(r"\\x0a(?:NVRM:[ \t]{0,8})?")
 """How a record of the log writes a line break, and what NVIDIA's driver begins a line with."""
 _INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/", b"Your graphics device ")
+_OF_AMD = re.compile(
+    r";amdgpu (?P<place>[0-9a-f:.]{7,16}): (?:amdgpu: )?Direct firmware load for "
+    r"(?P<file>amdgpu/[\w./-]{1,80}) failed with error -2\b"
+)
+_PROBE_OF_AMD = re.compile(
+    r";amdgpu (?P<place>[0-9a-f:.]{7,16}): (?:amdgpu: )?"
+    r"(?P<text>probe with driver amdgpu failed with error -\d{1,4})"
+    r"|;amdgpu: (?P<older>probe of [0-9a-f:.]{7,16} failed with error -\d{1,4})"
+)
+"""The words of really_probe() in drivers/base/dd.c, since Linux 6.7 and before it."""
+_AMD_MARKS = (b"irmware load for amdgpu/", b"amdgpu: probe of ", b"probe with driver amdgpu")
 _FORCED = re.compile(
     r";(?:xe|i915) (?P<place>[0-9a-f:.]{7,16}): "
     r"(?P<text>Your graphics device [0-9a-f]{4} is not (?:properly|officially) supported by "
@@ -150,6 +161,26 @@ def words_of_intel(host: Host, places: Sequence[str]) -> tuple[Fact, Fact]:
     return (
         present(list(found)[:_MOST_STARTS], _LOG) if found else absent(_LOG),
         present(waiting[0], _LOG) if waiting else absent(_LOG),
+    )
+
+
+def words_of_amd(host: Host, places: Sequence[str]) -> tuple[Fact, Fact]:
+    """Return the files of firmware that amdgpu asked for in vain, for these GPUs.
+
+    The second fact are the kernel's words where amdgpu gave one of them up.
+    """
+    text = _text(host, _AMD_MARKS)
+    if isinstance(text, Fact):
+        return text, text
+    found = dict.fromkeys(one["file"] for one in _OF_AMD.finditer(text) if one["place"] in places)
+    failed = [
+        one["text"] or one["older"]
+        for one in _PROBE_OF_AMD.finditer(text)
+        if any(place in one[0] for place in places)
+    ]
+    return (
+        present(list(found)[:_MOST_STARTS], _LOG) if found else absent(_LOG),
+        present(failed[-1], _LOG) if failed else absent(_LOG),
     )
 
 
