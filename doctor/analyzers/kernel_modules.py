@@ -18,7 +18,8 @@ from doctor.model.issues import Action, Condition, Recipe
 
 _DRIVER = re.compile(
     r"NVIDIA-Linux-\w{1,10}-(?P<a>\d{2,3}\.[\d.]{1,12}\d)\b|[/\\]dkms[/\\]nvidia[\w-]{0,12}[/\\]"
-    r"(?P<b>\d{2,3}\.[\d.]{1,12})[/\\]|\bnvidia[a-z-]{0,12}-(?P<c>\d{2,3}\.[\d.]{1,12}) for kernel"
+    r"(?P<b>\d{2,3}\.[\d.]{1,12})[/\\]"
+    r"|\bnvidia[a-z-]{0,12}[-/](?P<c>\d{2,3}\.[\d.]{1,12}) for kernel"
     r"|dkms (?:install|build|add)\b.{0,20}\bnvidia[\w-]{0,12}(?: -v |/)(?P<d>\d{2,3}\.[\d.]{1,12})"
     r"|\bnvidia[a-z-]{0,12}-(?P<e>\d{3}\.[\d.]{1,12}\d) DKMS files"
 )
@@ -34,6 +35,9 @@ _GPL = re.compile(
     r"'(?P<symbol>\w{2,60})'"
 )
 _ERROR = re.compile(r"[/\\]([\w.+-]{1,60}):\d{1,7}(?::\d{1,6})?: (?:fatal )?error: (.{5,200})")
+_IN_FOLDER = re.compile(
+    r"(?:^|[ /])(?:nvidia(?:-(?:uvm|drm|modeset|peermem))?|common/inc)/[\w.+-]{1,60}\.[ch]:\d"
+)
 _LEGACY = {
     "304": "the GeForce 6 and 7 series",
     "340": "the GeForce 8 to 300 series",
@@ -58,9 +62,15 @@ _WORKED = re.compile(
 _LONGEST = 2000
 
 
-def is_module_source(event: Event) -> bool:
-    """Say whether an error stands in the sources of the NVIDIA kernel module."""
-    return bool(_DRIVER.search(event.text)) or "/usr/src/nvidia" in event.text
+def is_module_source(case: Case, event: Event) -> bool:
+    """Say whether an error stands in the sources of the NVIDIA kernel module.
+
+    kbuild names them from the folder of the build, which only the first lines of the log tell.
+    """
+    if _DRIVER.search(event.text) or "/usr/src/nvidia" in event.text:
+        return True
+    built = next(case.of("kernel-module-build"), None) is not None
+    return built and _IN_FOLDER.search(event.text) is not None
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -79,7 +89,12 @@ def _explanation(case: Case, event: Event) -> Explanation | None:
         return _real_time(event, driver, kernel, gpl)
     branch = driver.partition(".")[0]
     error = next(
-        (found for line in lines if _DRIVER.search(line) and (found := _ERROR.search(line))), None
+        (
+            found
+            for line in lines
+            if (_DRIVER.search(line) or _IN_FOLDER.search(line)) and (found := _ERROR.search(line))
+        ),
+        None,
     )
     if branch in _LEGACY:
         return _legacy(event, driver, kernel, f"{error[1]}: {error[2]}" if error else "")
@@ -137,7 +152,8 @@ def _newer_kernel(case: Case, event: Event, driver: str, kernel: str, error: str
     older = f"kernel {worked}" if worked and worked != kernel else "the kernel before"
     branch = driver.partition(".")[0]
     debian = case.context.distribution.startswith("Debian") or "+deb" in kernel + driver
-    debian = debian or "-amd64" in kernel
+    # nvidia-current is the name that Debian's own package gives the module.
+    debian = debian or "-amd64" in kernel or "nvidia-current/" in event.text
     recipes = [_older_kernel(f"Start {older}, and keep it until the driver knows this one", kernel)]
     if debian:
         recipes.append(

@@ -223,6 +223,22 @@ def test_a_driver_that_is_older_than_the_kernel(
     assert all(word in title for word, title in zip(words, titles, strict=True))
 
 
+def test_the_log_of_a_build_of_debians_package() -> None:
+    text = (
+        "DKMS (dkms-3.2.2) make.log for nvidia-current/550.163.01 for kernel 6.18.5+deb13-amd64 "
+        "(x86_64)\n  CC [M]  nvidia/nv-nano-timer.o\n"
+        "nvidia/nv-nano-timer.c:207:5: error: implicit declaration of function 'del_timer_sync'; "
+        "did you mean 'dev_mc_sync'? [-Wimplicit-function-declaration]\n"
+        "make[4]: *** [scripts/Makefile.build:287: nvidia/nv-nano-timer.o] Error 1\n"
+    )
+    found = told("kernel_modules", text).detection
+    assert "550.163.01 does not build for kernel 6.18.5+deb13-amd64" in found.title
+    assert "nv-nano-timer.c: implicit declaration" in found.message
+    assert "Debian" in found.recipes[1].title
+    # The switches of a compiler for programs do not reach the kernel's build.
+    assert explained("compilers", text) == []
+
+
 def test_headers_that_are_missing_are_no_matter_of_the_driver() -> None:
     text = "ERROR: Unable to find the kernel source tree for the currently running kernel.\n"
     text += DKMS.format(kernel="6.8.0-40-generic", module="nvidia/550.90")

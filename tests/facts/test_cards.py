@@ -233,3 +233,26 @@ def test_links_that_one_gpu_behind_switches_has_lost(
     assert value_of(facts, "nvidia.links_down") == told
     if told:
         assert value_of(facts, "nvidia.links_up") == "0"
+
+
+@pytest.mark.parametrize(
+    ("more", "undriven", "left", "needs_open"),
+    [
+        ({}, True, True, False),
+        ({"nvidia__bar_missing": ["0000:01:00.0: BAR1 has no address"]}, False, False, False),
+        ({"nvidia__open_required": ["0000:01:00.0"]}, False, False, True),
+        ({"nvidia__probe_failed": None}, True, False, False),
+    ],
+)
+def test_why_a_module_that_is_built_holds_no_card(
+    more: dict[str, Any], undriven: bool, left: bool, needs_open: bool
+) -> None:
+    given = {
+        "nvidia__cards": [{"pci_bus_id": "0000:01:00.0", "device": "0x2b85"}],
+        "nvidia__driver_version": None,
+        "nvidia__probe_failed": "probe with driver nvidia failed with error -1",
+    }
+    facts = derived(**{**given, **more})
+    names = ("undriven", "module_left", "needs_open_module")
+    said = tuple(value_of(facts, f"nvidia.{name}") is not None for name in names)
+    assert said == (undriven, left, needs_open)

@@ -110,6 +110,49 @@ def test_a_module_that_is_there_and_not_loaded(tmp_path: Path) -> None:
     assert listed["nvidia.module_file"] == f"{here}/kernel/nvidia-580/nvidia.ko"
 
 
+_MAKE = (
+    "DKMS (dkms-3.2.2) make.log for nvidia-current/550.163.01 for kernel {} (x86_64)\n"
+    "nvidia/nv-nano-timer.c:207:5: error: implicit declaration of function 'del_timer_sync'; did "
+    "you mean 'dev_mc_sync'? [-Wimplicit-function-declaration]\n{}\n# exit code: 2\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "more", "driver"),
+    [
+        ("6.8.0-90-generic", "", "550.163.01"),
+        ("6.8.0-91-generic", "", None),
+        # Headers that are missing are no fault of the driver.
+        ("6.8.0-90-generic", "  ERROR: Kernel configuration is invalid.", None),
+    ],
+)
+def test_a_driver_that_does_not_build_for_the_kernel(
+    tmp_path: Path, kernel: str, more: str, driver: str | None
+) -> None:
+    log = "/var/lib/dkms/nvidia-current/550.163.01/build/make.log"
+    seen = _seen(tmp_path, {log: _MAKE.format(kernel, more)})
+    said = "nv-nano-timer.c: implicit declaration of function 'del_timer_sync'"
+    names = ("build_failed", "build_error", "build_log")
+    expected = (driver, said, log) if driver else (None, None, None)
+    assert tuple(seen.get(f"nvidia.{name}") for name in names) == expected
+
+
+def test_a_module_that_refused_the_only_card_and_left(tmp_path: Path) -> None:
+    words = (
+        "pci 0000:01:00.0: BAR 1 [mem size 0x1000000000 64bit pref]: can't assign; no space",
+        "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:01:00.0)",
+        "nvidia 0000:01:00.0: probe with driver nvidia failed with error -1",
+        "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.",
+    )
+    log = "".join(f"4,{900 + n},{n},-;{line}\n" for n, line in enumerate(words))
+    seen = _seen(tmp_path, {"/dev/kmsg": log})
+    assert seen["nvidia.bar_missing"] == ["0000:01:00.0: BAR1 is 0M @ 0x0"]
+    assert seen["nvidia.bar_size"] == ["64 GiB"]
+    assert seen["nvidia.probe_failed"] == words[2]
+    # What the driver said of cards that it had is of the past.
+    assert "nvidia.xid" not in seen
+
+
 def test_a_container_shows_no_modules(tmp_path: Path) -> None:
     files = {**_CARD, "/proc/sys/kernel/osrelease": "6.8.0-90-generic\n"}
     facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, files))))

@@ -65,7 +65,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     for event in case.of("compile-error"):
         if event.at in others or _OF_OPENCV.search(event.text):
             continue
-        if _OF_MLIR.search(event.objects.get("file", "")) or is_module_source(event):
+        if _OF_MLIR.search(event.objects.get("file", "")) or is_module_source(case, event):
             continue
         first = first or event
         found = next((one for rule in _RULES if (one := rule(case, event))), None)

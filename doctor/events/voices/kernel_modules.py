@@ -15,9 +15,9 @@ VOICES = (
             ),
             Form(
                 "kernel-module-build",
-                r"DKMS make\.log for nvidia(?:-open|-srv|-current)?-\d[\d.]{1,16} "
-                r"for kernel \S{3,80}",
-                ("dkms make.log for nvidia",),
+                r"DKMS (?:\(dkms-[\d.]{1,12}\) )?make\.log for nvidia(?:-open|-srv|-current)?[-/]"
+                r"\d[\d.]{1,16} for kernel \S{3,80}",
+                ("make.log for nvidia",),
             ),
             Form(
                 "kernel-module-build",

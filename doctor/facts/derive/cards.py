@@ -44,11 +44,22 @@ def cards(facts: Facts) -> FactStream:
     installed = str(driver or _of_library(facts))
     yield "nvidia.installed_version", present(installed, SOURCE) if installed else absent(SOURCE)
     dropped = [] if driver else [card for card in free if _dropped(card, installed)]
-    waiting = [_label(card) for card in free if card not in dropped] if not driver else []
+    # The closed module leaves again where it serves none of the cards.
+    asking = [] if driver else devices.texts(facts, "nvidia.open_required")
+    closed = [card for card in free if card not in dropped and card.get("pci_bus_id") in asking]
+    # A card whose window has no address is refused by any driver.
+    unplaced = [str(one).partition(": ")[0] for one in devices.texts(facts, "nvidia.bar_missing")]
+    waiting = [
+        _label(card)
+        for card in free
+        if not driver and card not in (*dropped, *closed) and card.get("pci_bus_id") not in unplaced
+    ]
     yield "nvidia.undriven", present(waiting, SOURCE) if waiting else absent(SOURCE)
+    # Many users may not read the kernel's log: then it is as if nothing stood there.
+    refused_all = value_of(facts, "nvidia.probe_failed") if waiting else None
+    yield "nvidia.module_left", present(refused_all, SOURCE) if refused_all else absent(SOURCE)
     unlisted = _not_taken(free, facts) if driver else []
     # A driver that does not know a card leaves it unbound.
-    unplaced = [str(one).partition(": ")[0] for one in devices.texts(facts, "nvidia.bar_missing")]
     left = [
         card
         for card in unlisted
@@ -63,7 +74,7 @@ def cards(facts: Facts) -> FactStream:
     # The closed module may take such a card, and fails as soon as a program opens it.
     refused = [card for card in held if _needs_open(card, facts)]
     yield from _silent([card for card in held if card not in refused], facts)
-    left += [*refused, *dropped]
+    left += [*refused, *dropped, *closed]
     sorted_ = {
         name: [_label(card) for card in left if _need(card, facts, installed) == name]
         for name in _NEEDS
@@ -143,10 +154,11 @@ def _needs_open(card: dict[str, Any], facts: Facts) -> bool:
 
     The kernel's own line decides; without one, the device number does.
     """
-    if value_of(facts, "nvidia.module_kind") != "closed":
-        return False
+    kind = value_of(facts, "nvidia.module_kind")
     if str(card.get("pci_bus_id")) in devices.texts(facts, "nvidia.open_required"):
-        return True
+        return bool(kind != "open")
+    if kind != "closed":
+        return False
     device = _number(card)
     return device in _GRACE_HOPPER or any(device in numbers for numbers in _BLACKWELL)
 

@@ -46,6 +46,16 @@ NVIDIA: dict[str, str] = {
     "nvidia.bound_to": "kernel drivers that hold NVIDIA's GPUs on PCI: nvidia, nouveau, vfio-pci",
     "nvidia.cards": "NVIDIA's GPUs on PCI, driven or not: {pci_bus_id, device, driver}",
     "nvidia.module_kind": "open or closed: which of NVIDIA's kernel modules is loaded",
+    "nvidia.probe_failed": (
+        "the kernel's words where NVIDIA's module was loaded, could start no card, and left again"
+    ),
+    "nvidia.module_left": "the same, where the log may be read and a card has no driver",
+    "nvidia.build_failed": (
+        "version of the driver that DKMS could not compile for the running kernel, by its make.log"
+    ),
+    "nvidia.build_error": "the compiler's first error there: nv-nano-timer.c: implicit …",
+    "nvidia.build_log": "path of that log",
+    "nvidia.bar_size": "how large the window to the memory of such a GPU is: 64 GiB",
     "nvidia.module_file": "path of the module for the running kernel, where a GPU waits for it",
     "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
     "nvidia.cards_left_alone": (

@@ -326,6 +326,27 @@ SCENARIOS = {
         says=("6.8.0-85-generic", "linux-headers"),
         hides=("blacklist nouveau",),
     ),
+    "driver-older-than-the-kernel": _wrong(
+        "a kernel of backports for which Debian's driver cannot be compiled",
+        None,
+        "nvidia/driver-does-not-build-for-kernel",
+        machine={
+            **machines.pci(machines.address(0)),
+            "/proc/sys/kernel/osrelease": "6.18.5+deb13-amd64\n",
+            "/lib/modules/6.18.5+deb13-amd64/modules.dep": "kernel/fs/ext4.ko:\n",
+            "/lib/modules/6.12.57+deb13-amd64/modules.dep": "updates/dkms/nvidia-current.ko.xz:\n",
+            "/lib/modules/6.12.57+deb13-amd64/updates/dkms/nvidia-current.ko.xz": "a module",
+            "/var/lib/dkms/nvidia-current/550.163.01/build/make.log": (
+                "DKMS (dkms-3.2.2) make.log for nvidia-current/550.163.01 for kernel "
+                "6.18.5+deb13-amd64 (x86_64)\nnvidia/nv-nano-timer.c:207:5: error: implicit "
+                "declaration of function 'del_timer_sync' [-Wimplicit-function-declaration]\n"
+            ),
+            "/etc/os-release": "ID=debian\nVERSION_ID=13\n",
+        },
+        libcuda=None,
+        says=("550.163.01", "del_timer_sync", "Start kernel 6.12.57"),
+        hides=("dkms autoinstall",),
+    ),
     "nodes-of-another-number": _wrong(
         "a container was handed other files under the names of the driver's",
         "gpus=1;error.init=17",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -54,7 +54,7 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     # A library alone is no driver: images and runners carry it for machines that have one.
     library = files.nvml_library(host) if not shown else None
     if not shown and library is None:
-        yield from _logged(None)
+        yield from _logged(_refused(host, on_bus), unplaced(host, on_bus))
         yield "nvidia.gpus_excluded", absent(_NO_DRIVER)
         yield from _nothing()
         return
@@ -65,7 +65,7 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     where = "/proc/driver/nvidia/gpus"
     yield "nvidia.gpus_excluded", present(left_out, where) if left_out else absent(where)
     nvml, log = _asked(host, patience, loaded=kernel is not None)
-    yield from _logged(log, unplaced(host, on_bus))
+    yield from _logged(log or _refused(host, on_bus), unplaced(host, on_bus))
     yield from confidential(host, smi, patience)
     if not shown and not nvml.gpus:
         yield from _nothing(nvml.error if there.value else "")
@@ -93,7 +93,7 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
 def _logged(log: KernelLog | None, places: Sequence[str] = ()) -> FactStream:
     """Yield what the driver wrote into the kernel's log; nothing where none is loaded."""
     nothing = absent(_NO_DRIVER)
-    found = log or KernelLog(nothing, nothing, nothing, nothing, nothing)
+    found = log or KernelLog(*[nothing] * 6)
     yield "nvidia.xid", found.xids
     yield "nvidia.start_failed", found.start_failed
     yield "nvidia.firmware_missing", found.firmware_missing
@@ -103,7 +103,18 @@ def _logged(log: KernelLog | None, places: Sequence[str] = ()) -> FactStream:
         "nvidia.bar_missing",
         present(list(places), "/sys/bus/pci/devices") if places and not told else found.bar_missing,
     )
+    yield "nvidia.bar_size", found.bar_size
     yield "nvidia.open_required", found.open_required
+
+
+def _refused(host: Host, on_bus: Mapping[str, str]) -> KernelLog | None:
+    """Return why the driver took no card and left again; None where no card waits for it."""
+    if not on_bus or any(on_bus.values()):
+        return None
+    log, nothing = kernel_log(host), absent(_NO_DRIVER)
+    return msgspec.structs.replace(
+        log, xids=nothing, start_failed=nothing, firmware_missing=nothing
+    )
 
 
 def _asked(host: Host, patience: float, *, loaded: bool) -> tuple[NvmlAnswer, KernelLog | None]:

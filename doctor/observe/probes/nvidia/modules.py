@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
@@ -19,6 +20,19 @@ _NAMES = frozenset({"nvidia", "nvidia-current", "nvidia_current"})
 _MODULE = re.compile(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _MOST_KERNELS = 12
+_DKMS = "/var/lib/dkms"
+_MOST_BUILDS = 4
+_OF_BUILD = ("build_failed", "build_error", "build_log")
+_COMPILER_SAID = re.compile(
+    r"^(?:[^\s:]{0,200}/)?(?P<file>[\w.+-]{1,60}):\d{1,7}(?::\d{1,6})?: (?:fatal )?error: "
+    r"(?P<said>[^\n]{5,200})",
+    re.MULTILINE,
+)
+_HINT = re.compile(r"(?:; did you mean [^\n]*|\s*\[-W[\w=-]{1,60}\])$")
+_OTHER_REASON = re.compile(
+    r"Kernel configuration is invalid|include/config/auto\.conf|[Kk]ernel (?:source|headers)"
+    r"|g?cc: error: |Compiler version check failed|No space left on device"
+)
 _PRIME = "/etc/prime-discrete"
 _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
 _SWITCHERS = ("prime-select", "envycontrol", "supergfxctl", "system76-power", "optimus-manager")
@@ -78,8 +92,10 @@ def unplaced(host: Host, on_bus: Mapping[str, str]) -> list[str]:
 def _not_asked() -> FactStream:
     yield "nvidia.module_refused", absent("no card waits for it")
     yield "nvidia.cards_left_alone", absent("no card waits for it")
+    yield "nvidia.probe_failed", absent("no card waits for it")
     yield "nvidia.module_file", absent("no card waits for it")
     yield "nvidia.module_of_kernels", absent("no card waits for it")
+    yield from _no_build("no card waits for it")
 
 
 def _card(host: Host, folder: str, holder: str) -> dict[str, str]:
@@ -136,12 +152,14 @@ def _alias_off(line: str) -> bool:
 
 def _built(host: Host) -> FactStream:
     """Yield the module of the running kernel, and the other kernels that have one."""
-    refused, left = words_about_modules(host)
+    refused, left, failed = words_about_modules(host)
     yield "nvidia.module_refused", refused
     yield "nvidia.cards_left_alone", left
+    yield "nvidia.probe_failed", failed
     running = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
     kernels = sorted(host.list("/lib/modules"))[-_MOST_KERNELS:]
     if running not in kernels:
+        yield from _build_failed(host, running)
         for name in ("module_file", "module_of_kernels"):
             yield (
                 f"nvidia.{name}",
@@ -156,11 +174,39 @@ def _built(host: Host) -> FactStream:
         if here
         else absent(f"/lib/modules/{running}/modules.dep"),
     )
+    yield from _build_failed(host, running) if not here else _no_build("the module is there")
     others = [kernel for kernel, path in found.items() if path]
     yield (
         "nvidia.module_of_kernels",
         present(others, "/lib/modules") if others else absent("/lib/modules"),
     )
+
+
+def _build_failed(host: Host, kernel: str) -> FactStream:
+    """Yield the driver that DKMS could not compile for a kernel, and the compiler's first error.
+
+    DKMS leaves the log in the folder of the build where the build failed (dkms(8)). Missing
+    headers, or another compiler, are no fault of the driver.
+    """
+    for path in islice(host.glob(_DKMS, "nvidia*/*/build/make.log"), _MOST_BUILDS):
+        text = host.read(path, limit=1 << 22) or ""
+        if kernel not in text[:4096].split() and f"KERNEL_UNAME={kernel}" not in text[:4096]:
+            continue
+        error = _COMPILER_SAID.search(text)
+        if error is None or _OTHER_REASON.search(text):
+            continue
+        where = f"{_DKMS}/{'/'.join(path.parts[-4:])}"
+        said = _HINT.sub("", error["said"]).strip()
+        yield "nvidia.build_failed", present(path.parts[-3], where)
+        yield "nvidia.build_error", present(f"{error['file']}: {said}", where)
+        yield "nvidia.build_log", present(where, where)
+        return
+    yield from _no_build(_DKMS)
+
+
+def _no_build(why: str) -> FactStream:
+    for name in _OF_BUILD:
+        yield f"nvidia.{name}", absent(why)
 
 
 def _module(host: Host, kernel: str) -> str:

@@ -33,6 +33,7 @@ _MARKS = (
     b"is 0M @ 0x0",
     b"NVRM: The NVIDIA GPU ",
     b"requires use of the NVIDIA open",
+    b": BAR 1",
 )
 _REFUSED_MARKS = (b"oading of ", b"odule loading is restricted")
 _REFUSED = re.compile(
@@ -45,6 +46,12 @@ _LEFT = re.compile(
     r";(?P<text>NVRM: [^\n]{0,300}(?:\d{3}\.xx Legacy drivers|not supported by open)[^\n]{0,300})"
 )
 """The words of nv_pci_probe() for a card that the release, or the open module, does not serve."""
+_PROBE_MARKS = (b"NVRM: The NVIDIA probe routine failed for", b"probe with driver nvidia failed")
+_PROBE = re.compile(
+    r";(?P<text>nvidia [0-9a-f:.]{7,16}: probe with driver nvidia failed with error -\d{1,4}"
+    r"|NVRM: The NVIDIA probe routine failed for \d{1,3} device\(s\)\.)"
+)
+"""The words of really_probe() in the kernel, and of nv_module_init() in NVIDIA's module."""
 _KFD_MARKS = (b"kfd kfd: ",)
 _KFD = re.compile(
     r";(?P<text>kfd kfd: [^\n]{0,60}(?:PCI rejects atomics|not supported in kfd)[^\n]{0,60})"
@@ -87,6 +94,10 @@ _OF_INTEL = re.compile(
 )
 _NO_BAR = re.compile(r"NVRM: (?P<text>BAR\d is 0M @ 0x0) \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\)")
 """The words of nv_pci_probe() for a card whose memory window got no address."""
+_BAR_SIZE = re.compile(
+    r";pci (?P<place>[0-9a-f:.]{7,16}): BAR 1[^\n]{0,60}\[mem size 0x(?P<size>[0-9a-f]{1,16})\b"
+)
+"""The words of pci_assign_resource() for a window that found no room."""
 _OPEN = re.compile(
     r"NVRM: The NVIDIA GPU (?P<place>[0-9a-fA-F:.]{7,16}) \(PCI ID: [0-9a-fA-F:]{4,12}\)"
     r"(?:(?!The NVIDIA GPU)[\s\S]){0,200}?requires use of the NVIDIA open"
@@ -103,13 +114,15 @@ class KernelLog(msgspec.Struct, frozen=True):
     `xids` are the Xids of each GPU by their number, in the order of their first report;
     `start_failed` the GPUs that the driver could not start, in its words; `firmware_missing` the
     files that it asked for in vain (error -2, ENOENT); `bar_missing` the GPUs whose memory window
-    got no address; `open_required` the GPUs for which the closed module asks for the open one.
+    got no address, `bar_size` how large such a window is; `open_required` the GPUs for which the
+    closed module asks for the open one.
     """
 
     xids: Fact
     start_failed: Fact
     firmware_missing: Fact
     bar_missing: Fact
+    bar_size: Fact
     open_required: Fact
 
 
@@ -117,23 +130,36 @@ def kernel_log(host: Host) -> KernelLog:
     """Return what the driver wrote into the kernel's log since the start of the machine."""
     text = _text(host)
     if isinstance(text, Fact):
-        return KernelLog(text, text, text, text, text)
+        return KernelLog(text, text, text, text, text, text)
     failed = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _FAILED.finditer(text))
     files = dict.fromkeys(one["file"] for one in _FIRMWARE.finditer(text))
     bars = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _NO_BAR.finditer(text))
     closed = dict.fromkeys(one["place"].lower() for one in _OPEN.finditer(text))
-    starts = (list(one)[:_MOST_STARTS] for one in (failed, files, bars, closed))
+    sizes = [
+        f"{int(one['size'], 16) / (1 << 30):g} GiB"
+        for one in _BAR_SIZE.finditer(text)
+        if any(one["place"] in bar.lower() for bar in bars)
+    ]
+    starts = (list(one)[:_MOST_STARTS] for one in (failed, files, bars, sizes[:1], closed))
     found = (_collected(text), *starts)
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
 
 
-def words_about_modules(host: Host) -> tuple[Fact, Fact]:
-    """Return the kernel's words for a refused signature, and NVIDIA's for cards left alone."""
-    text = _text(host, (*_REFUSED_MARKS, *_LEFT_MARKS))
+def words_about_modules(host: Host) -> tuple[Fact, Fact, Fact]:
+    """Return the kernel's words for a refused signature, and NVIDIA's for cards left alone.
+
+    The third fact are the kernel's words where the module was loaded, could start no card, and left
+    again.
+    """
+    text = _text(host, (*_REFUSED_MARKS, *_LEFT_MARKS, *_PROBE_MARKS))
     if isinstance(text, Fact):
-        return text, text
-    found = _REFUSED.search(text)
-    return present(found["text"], _LOG) if found else absent(_LOG), _words(_LEFT, text)
+        return text, text, text
+    found, gone = _REFUSED.search(text), _PROBE.search(text)
+    return (
+        present(found["text"], _LOG) if found else absent(_LOG),
+        _words(_LEFT, text),
+        present(gone["text"], _LOG) if gone else absent(_LOG),
+    )
 
 
 def words_of_kfd(host: Host) -> Fact:
