@@ -256,3 +256,33 @@ def test_why_a_module_that_is_built_holds_no_card(
     names = ("undriven", "module_left", "needs_open_module")
     said = tuple(value_of(facts, f"nvidia.{name}") is not None for name in names)
     assert said == (undriven, left, needs_open)
+
+
+_ALIKE, _OTHER = (
+    ("0000:01:00.0 (10de:2684)", "0000:41:00.0 (10de:2684)"),
+    "0000:42:00.0 (10de:2204)",
+)
+
+
+@pytest.mark.parametrize(
+    ("used", "free"),
+    [
+        (["0000:01:00.0"], [_ALIKE[1], _OTHER]),
+        (["0000:01:00.0", "0000:41:00.0", "0000:42:00.0"], None),
+        # A card that no virtual machine names may belong to one that nobody may read.
+        (None, None),
+        (["0000:07:00.0"], None),
+    ],
+)
+def test_cards_that_a_virtual_machine_has_and_those_that_none_has(
+    used: list[str] | None, free: list[str] | None
+) -> None:
+    cards = [
+        {"pci_bus_id": label[:12], "device": f"0x{label[-5:-1]}", "driver": "vfio-pci"}
+        for label in (*_ALIKE, _OTHER)
+    ]
+    facts = derived(nvidia__cards=cards, nvidia__used_by_guests=used)
+    assert value_of(facts, "nvidia.held_for_guests") == [*_ALIKE, _OTHER]
+    assert value_of(facts, "nvidia.alike_for_guests") == list(_ALIKE)
+    assert value_of(facts, "nvidia.free_for_host") == free
+    assert value_of(facts, "nvidia.free_for_host.first") == (free[0][:12] if free else None)

@@ -10,6 +10,7 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import State
 from doctor.observe.probes import nvidia
+from doctor.observe.probes.nvidia.modules import of_modules
 from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, values
 
@@ -267,3 +268,44 @@ def test_a_driver_of_nvidias_installer_leaves_its_tool_to_remove_it(tmp_path: Pa
     assert "nvidia.uninstaller" not in _seen(tmp_path, {})
     seen = _seen(tmp_path, {"/usr/bin/nvidia-uninstall": "#!/bin/sh\n"})
     assert seen["nvidia.uninstaller"] == "/usr/bin/nvidia-uninstall"
+
+
+_LIBVIRT = (
+    "<hostdev mode='subsystem' type='pci' managed='yes'>\n<source>\n"
+    "<address domain='0x0000' bus='0x41' slot='0x00' function='0x0'/></source>\n"
+    "<address type='pci' domain='0x0000' bus='0x05' slot='0x00' function='0x0'/></hostdev>"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "places", "used"),
+    [
+        (
+            {
+                "/etc/modprobe.d/vfio.conf": "options vfio-pci ids=10de:2684,10de:22ba\n",
+                "/etc/libvirt/qemu/win11.xml": _LIBVIRT,
+            },
+            ["/etc/modprobe.d/vfio.conf"],
+            ["0000:41:00.0"],
+        ),
+        (
+            {
+                "/etc/modprobe.d/vfio.conf": "#options vfio-pci ids=10de:2684\n",
+                "/proc/cmdline": "quiet vfio-pci.ids=10de:2684\n",
+                "/etc/pve/qemu-server/101.conf": "hostpci0: 41:00,pcie=1\nhostpci1: 0000:42:00.1\n",
+            },
+            ["/proc/cmdline"],
+            ["0000:41:00.0", "0000:42:00.1"],
+        ),
+        ({"/etc/modprobe.d/vfio.conf": "options vfio-pci ids=1002:744c\n"}, None, None),
+    ],
+)
+def test_who_keeps_gpus_for_virtual_machines(
+    tmp_path: Path, files: dict[str, str], places: list[str] | None, used: list[str] | None
+) -> None:
+    host = made_host(tmp_path, files)
+    facts = values(facts_of(of_modules(host, {_DEVICE: "vfio-pci"}, loaded=False, installed=False)))
+    assert (facts.get("nvidia.ids_of_vfio"), facts.get("nvidia.used_by_guests")) == (places, used)
+    # Nothing is read where NVIDIA's driver has the card.
+    facts = values(facts_of(of_modules(host, {_DEVICE: "nvidia"}, loaded=True, installed=True)))
+    assert "nvidia.used_by_guests" not in facts

@@ -34,6 +34,7 @@ def cards(facts: Facts) -> FactStream:
         for card in devices.cards(facts, "nvidia.cards")
         if str(card.get("driver", "")) in _NVIDIAS_OWN
     ]
+    yield from _of_guests(facts)
     older = [
         _label(card)
         for card in devices.cards(facts, "nvidia.cards")
@@ -81,6 +82,23 @@ def cards(facts: Facts) -> FactStream:
     }
     for name, found in sorted_.items():
         yield f"nvidia.{name}", present(found, SOURCE) if found else absent(SOURCE)
+
+
+def _of_guests(facts: Facts) -> FactStream:
+    """Yield the cards that vfio-pci holds, those alike, and those that no virtual machine names."""
+    held = [one for one in devices.cards(facts, "nvidia.cards") if one.get("driver") == "vfio-pci"]
+    models = [_number(card) for card in held]
+    alike = [card for card in held if models.count(_number(card)) > 1]
+    used = devices.texts(facts, "nvidia.used_by_guests")
+    named = [card for card in held if card.get("pci_bus_id") in used]
+    free = [card for card in held if card not in named] if named else []
+    for name, found in (("held_for", held), ("alike_for", alike)):
+        labels = [_label(card) for card in found]
+        yield f"nvidia.{name}_guests", present(labels, SOURCE) if labels else absent(SOURCE)
+    labels = [_label(card) for card in free]
+    yield "nvidia.free_for_host", present(labels, SOURCE) if labels else absent(SOURCE)
+    first = str(free[0].get("pci_bus_id")) if free else ""
+    yield "nvidia.free_for_host.first", present(first, SOURCE) if first else absent(SOURCE)
 
 
 def _silent(held: list[dict[str, Any]], facts: Facts) -> FactStream:

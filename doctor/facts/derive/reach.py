@@ -40,6 +40,11 @@ def reach(facts: Facts) -> FactStream:
     yield "amd.unsupported_by_torch", unsupported
     wanted = override_for(unsupported)
     yield "amd.override_wanted", present(wanted, SOURCE) if wanted else absent(SOURCE)
+    capabilities = _capabilities_wanted(facts)
+    yield (
+        "nvidia.driver_capabilities_wanted",
+        present(capabilities, SOURCE) if capabilities else absent(SOURCE),
+    )
     job = job_without_gpu(facts)
     yield "nvidia.job_without_gpu", present(job, SOURCE) if job else absent(SOURCE)
     selected = selector_error(facts)
@@ -64,6 +69,18 @@ def reach(facts: Facts) -> FactStream:
     for name, is_missed in missed.items():
         told = is_missed and vendors[name] in here and vendors[name] not in hidden
         yield f"{name}.unreached", _fact(str(built[name]), is_missed=told)
+
+
+def _capabilities_wanted(facts: Facts) -> str:
+    """Return the value of NVIDIA_DRIVER_CAPABILITIES with `compute`, where it is missing there.
+
+    The toolkit takes compute and utility where the variable is empty or not set
+    (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/1.16.0/docker-specialized.html).
+    """
+    value = value_of(facts, "env.NVIDIA_DRIVER_CAPABILITIES")
+    given = [one.strip() for one in value.split(",")] if isinstance(value, str) else []
+    named = [one for one in given if one]
+    return "" if not named or {"compute", "all"} & set(named) else ",".join(["compute", *named])
 
 
 def vendors_shown(facts: Facts) -> tuple[str, ...]:

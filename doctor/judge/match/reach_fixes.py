@@ -49,6 +49,7 @@ _CUDA = (
             _IN_CONTAINER,
             Condition(fact="nvidia.device_nodes", equals=True),
             Condition(fact="nvidia.libcuda", absent=True),
+            Condition(fact="nvidia.driver_capabilities_wanted", absent=True),
         ),
         steps=(
             Action(
@@ -78,6 +79,8 @@ _CUDA = (
         title="Install NVIDIA's driver, and restart",
         use_if=(
             Condition(fact="nvidia.driver_version", absent=True),
+            Condition(fact="nvidia.libcuda", absent=True),
+            Condition(fact="nvidia.module_file", absent=True),
             Condition(fact="host.distribution_id", equals="ubuntu"),
             *_NO_JETSON,
         ),

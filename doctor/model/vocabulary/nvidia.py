@@ -56,6 +56,22 @@ NVIDIA: dict[str, str] = {
     "nvidia.build_error": "the compiler's first error there: nv-nano-timer.c: implicit …",
     "nvidia.build_log": "path of that log",
     "nvidia.bar_size": "how large the window to the memory of such a GPU is: 64 GiB",
+    "nvidia.driver_capabilities_wanted": (
+        "the value of NVIDIA_DRIVER_CAPABILITIES with compute, where it names others alone"
+    ),
+    "nvidia.held_for_guests": "GPUs that vfio-pci holds for virtual machines",
+    "nvidia.alike_for_guests": "those of them of which another has the same PCI device number",
+    "nvidia.ids_of_vfio": (
+        "where vfio-pci is told to take GPUs by their model's numbers: /etc/modprobe.d/vfio.conf"
+    ),
+    "nvidia.used_by_guests": (
+        "PCI addresses that the virtual machines of libvirt or Proxmox name; absent where none "
+        "does, or nobody may read them"
+    ),
+    "nvidia.free_for_host": (
+        "GPUs that vfio-pci holds and no such virtual machine names, while one names another"
+    ),
+    "nvidia.free_for_host.first": "PCI address of the first of them",
     "nvidia.module_file": "path of the module for the running kernel, where a GPU waits for it",
     "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
     "nvidia.cards_left_alone": (

@@ -146,6 +146,30 @@ SCENARIOS = {
         tells=("apt-mark unhold linux-firmware", "no driver at 0000:11:00.0"),
         hides=("HSA_OVERRIDE_GFX_VERSION",),
     ),
+    "two-alike-of-which-one-is-a-guests": Scenario(
+        why="vfio-pci is told the numbers of the model, and so takes the card of the host as well",
+        machine={
+            **machines.pci(machines.address(0)),
+            **machines.pci(machines.address(1)),
+            **{
+                f"/sys/bus/pci/devices/{machines.address(place)}/driver": (
+                    f"{LINK}../../../../bus/pci/drivers/vfio-pci"
+                )
+                for place in range(2)
+            },
+            "/etc/modprobe.d/vfio.conf": "options vfio-pci ids=10de:2330\n",
+            "/etc/libvirt/qemu/win11.xml": (
+                "<source><address domain='0x0000' bus='0x10' slot='0x00' function='0x0'/></source>"
+            ),
+        },
+        nvml="error.init=9",
+        static=True,
+        code=1,
+        first=("nvidia/vfio-holds-the-gpu",),
+        says=("0000:10:00.0", "no virtual machine is defined with 0000:11:00.0"),
+        tells=("driverctl set-override 0000:11:00.0 nvidia",),
+        hides=("set-override 0000:10:00.0",),
+    ),
     "graphics-of-the-processor": Scenario(
         why="a desktop processor of AMD with graphics of its own, and PyPI's torch",
         machine=machines.amd(gfx=100306),

@@ -33,6 +33,21 @@ _OTHER_REASON = re.compile(
     r"Kernel configuration is invalid|include/config/auto\.conf|[Kk]ernel (?:source|headers)"
     r"|g?cc: error: |Compiler version check failed|No space left on device"
 )
+_IDS_OF_VFIO = re.compile(r"^\s*options\s+vfio[-_]pci\b.*\bids=\S*10de:")
+_GUESTS = (("/etc/libvirt/qemu", ".xml"), ("/etc/pve/qemu-server", ".conf"))
+_MOST_GUESTS = 64
+_SOURCE = re.compile(
+    r"<source[^<>]{0,80}>\s*<address\s+domain=['\"]0x(?P<d>[0-9a-f]{4})['\"]\s+"
+    r"bus=['\"]0x(?P<b>[0-9a-f]{2})['\"]\s+slot=['\"]0x(?P<s>[0-9a-f]{2})['\"]\s+"
+    r"function=['\"]0x(?P<f>[0-7])['\"]"
+)
+"""A PCI device of the host (https://libvirt.org/formatdomain.html#host-device-assignment)."""
+_HOSTPCI = re.compile(
+    r"^hostpci\d{1,2}:\s*(?:host=)?(?P<domain>[0-9a-f]{4}:)?(?P<slot>[0-9a-f]{2}:[0-9a-f]{2})"
+    r"(?:\.(?P<f>[0-7]))?",
+    re.MULTILINE,
+)
+"""The same of qm.conf(5); without a function it is the whole card."""
 _PRIME = "/etc/prime-discrete"
 _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
 _SWITCHERS = ("prime-select", "envycontrol", "supergfxctl", "system76-power", "optimus-manager")
@@ -54,6 +69,8 @@ def of_modules(
         present(cards, "/sys/bus/pci/devices") if cards else absent("/sys/bus/pci/devices"),
     )
     yield "nvidia.module_kind", _kind(host)
+    kept = "vfio-pci" in on_bus.values()
+    yield from _for_guests(host) if kept else _no_guests()
     waits = bool(cards) and not loaded
     blocking = list(forbidding(host, _NAMES)) if waits else []
     yield (
@@ -73,6 +90,42 @@ def of_modules(
     yield "nvidia.prime_select", present(prime, "PATH") if prime else absent("PATH")
     yield from _built(host) if waits else _not_asked()
     yield "host.secure_boot", _secure_boot(host)
+
+
+def _for_guests(host: Host) -> FactStream:
+    """Yield who keeps GPUs for virtual machines, and which addresses such machines name.
+
+    vfio-pci takes devices by the numbers of their model, so every card of it
+    (https://docs.kernel.org/driver-api/vfio.html). Only root may read what libvirt writes.
+    """
+    named = [
+        path
+        for path in files(host, FOLDERS, ".conf")
+        if any(map(_IDS_OF_VFIO.search, (host.read(path, limit=1 << 16) or "").splitlines()))
+    ]
+    line = host.read("/proc/cmdline", limit=1 << 13) or ""
+    named += ["/proc/cmdline"] if "vfio-pci.ids=" in line and "10de:" in line else []
+    where = "modprobe.d, /proc/cmdline"
+    yield "nvidia.ids_of_vfio", present(named, where) if named else absent(where)
+    used = list(dict.fromkeys(_of_guests(host)))
+    where = ", ".join(folder for folder, _ in _GUESTS)
+    yield "nvidia.used_by_guests", present(used, where) if used else absent(where)
+
+
+def _no_guests() -> FactStream:
+    for name in ("ids_of_vfio", "used_by_guests"):
+        yield f"nvidia.{name}", absent("vfio-pci holds no GPU")
+
+
+def _of_guests(host: Host) -> Iterator[str]:
+    """Yield the PCI addresses in the definitions of libvirt and of Proxmox."""
+    for folder, ending in _GUESTS:
+        for path in islice(sorted(host.glob(folder, f"*{ending}")), _MOST_GUESTS):
+            text = host.read(f"{folder}/{path.name}", limit=1 << 18) or ""
+            for found in _SOURCE.finditer(text):
+                yield "{}:{}:{}.{}".format(*(found[part] for part in ("d", "b", "s", "f")))
+            for found in _HOSTPCI.finditer(text):
+                yield f"{found['domain'] or '0000:'}{found['slot']}.{found['f'] or '0'}"
 
 
 def unplaced(host: Host, on_bus: Mapping[str, str]) -> list[str]:
