@@ -58,6 +58,7 @@ def health(facts: Facts) -> FactStream:
         said = [f"{_label(gpu)}: {words}" for gpu, words in concerned]
         yield f"nvidia.{name}", present(said, SOURCE) if said else absent(SOURCE)
         yield from which(name, [gpu for gpu, _ in concerned])
+    yield from _slowed_by(gpus, every)
     yield from lost(facts)
     yield from _computing(cards(facts, "nvidia.gpus"))
     barred = [gpu for gpu in gpus if _undivided(gpu, {}) or _prohibited(gpu, {})]
@@ -223,6 +224,24 @@ def _throttled(_: dict[str, Any], told: dict[str, Any]) -> str:
     return ", ".join(
         reason for reason in _THROTTLED if isinstance(reasons, list) and reason in reasons
     )
+
+
+def _slowed_by(gpus: list[dict[str, Any]], every: list[dict[str, Any]]) -> FactStream:
+    """Yield what slows the GPUs down, and whether the power brake is on at all of the machine.
+
+    One card has its own cables; what brakes all of them at once is the supply that they share.
+    """
+    heat, brake = _THROTTLED
+    said = [words for gpu in gpus if (words := _throttled(gpu, _health(gpu)))]
+    kinds = [
+        name
+        for name, one in (("heat", heat), ("power brake", brake))
+        if any(one in words for words in said)
+    ]
+    by = " and ".join(kinds)
+    yield "nvidia.throttled_by", present(by, SOURCE) if by else absent(SOURCE)
+    all_braked = len(every) > 1 and all(brake in _throttled(gpu, _health(gpu)) for gpu in every)
+    yield "nvidia.all_braked", present(len(every), SOURCE) if all_braked else absent(SOURCE)
 
 
 def _fabric(_: dict[str, Any], told: dict[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.facts.derive.amd import override_for, unsupported_chips
 from doctor.facts.derive.making import SOURCE
 from doctor.facts.devices import cards, state_said, texts
@@ -47,6 +49,9 @@ def reach(facts: Facts) -> FactStream:
     )
     job = job_without_gpu(facts)
     yield "nvidia.job_without_gpu", present(job, SOURCE) if job else absent(SOURCE)
+    partition = str(value_of(facts, "env.SLURM_JOB_PARTITION") or "") if job else ""
+    named = re.fullmatch(r"[\w-]{1,64}", partition)
+    yield "nvidia.job_partition", present(partition, SOURCE) if named else absent(SOURCE)
     selected = selector_error(facts)
     yield "intel.selector_error", present(selected, SOURCE) if selected else absent(SOURCE)
     here = vendors_shown(facts)

@@ -73,7 +73,7 @@ _CUDA = (
             Condition(fact="host.wsl", equals=True),
             Condition(fact="nvidia.libcuda", absent=True),
         ),
-        steps=(Action(env={"LD_LIBRARY_PATH": "/usr/lib/wsl/lib"}),),
+        steps=(Action(env={"LD_LIBRARY_PATH": "/usr/lib/wsl/lib:$LD_LIBRARY_PATH"}),),
     ),
     Recipe(
         title="Install NVIDIA's driver, and restart",

@@ -72,6 +72,7 @@ NVIDIA: dict[str, str] = {
         "GPUs that vfio-pci holds and no such virtual machine names, while one names another"
     ),
     "nvidia.free_for_host.first": "PCI address of the first of them",
+    "nvidia.job_partition": "the partition of such a job of Slurm, which has the GPUs",
     "nvidia.module_file": "path of the module for the running kernel, where a GPU waits for it",
     "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
     "nvidia.cards_left_alone": (
@@ -251,6 +252,8 @@ NVIDIA: dict[str, str] = {
         "visible GPUs with uncorrected memory errors since the driver was loaded"
     ),
     "nvidia.throttled": "visible GPUs that heat or the power supply slows down",
+    "nvidia.throttled_by": "heat, power brake, or heat and power brake: by what NVML says of them",
+    "nvidia.all_braked": "how many GPUs there are, where the power brake is on at all of them",
     "nvidia.fabric_incomplete": "visible GPUs that have not joined the NVLink fabric",
     "nvidia.pcie_narrow": (
         "visible GPUs with fewer PCIe lanes than they could have, though they work, or a like "
