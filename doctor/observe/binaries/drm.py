@@ -57,16 +57,16 @@ def firmware_package(host: Host, vendor: str, *, asked: bool) -> FactStream:
     The form of the file is that of deb-control(5); the first word of its status is what dpkg was
     told to do. It is read only where firmware is missing.
     """
-    text = (host.read(_DPKG, limit=1 << 25) or "") if asked else ""
-    names = "|".join(("linux-firmware", *_FIRMWARE[vendor]))
-    found = re.search(
-        rf"^Package: ({names})\nStatus: (\w+) ok installed\n(?:\S[^\n]*\n)*?Version: (\S+)$",
-        text,
-        re.MULTILINE,
-    )
+    text = "\n" + (host.read(_DPKG, limit=1 << 25) or "") if asked else ""
     where = _DPKG if asked else "no firmware is missing"
-    named = f"{found[1]} {found[3]}" if found else ""
-    held = found[1] if found and found[2] == "hold" else ""
+    named = held = ""
+    for name in ("linux-firmware", *_FIRMWARE[vendor]):
+        _, found, rest = text.partition(f"\nPackage: {name}\n")
+        fields = dict(line.partition(": ")[::2] for line in rest.partition("\n\n")[0].splitlines())
+        status = fields.get("Status", "").split()
+        if found and not named and status[2:] == ["installed"]:
+            named = f"{name} {fields.get('Version', '')}".strip()
+            held = name if status[0] == "hold" else ""
     yield f"{vendor}.firmware_package", present(named, where) if named else absent(where)
     yield f"{vendor}.firmware_held", present(held, where) if held else absent(where)
 

@@ -22,18 +22,12 @@ _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e
 _MOST_KERNELS = 12
 _DKMS = "/var/lib/dkms"
 _MOST_BUILDS = 4
+_LONGEST = 400
 _OF_BUILD = ("build_failed", "build_error", "build_log")
-_COMPILER_SAID = re.compile(
-    r"^(?:[^\s:]{0,200}/)?(?P<file>[\w.+-]{1,60}):\d{1,7}(?::\d{1,6})?: (?:fatal )?error: "
-    r"(?P<said>[^\n]{5,200})",
-    re.MULTILINE,
-)
-_HINT = re.compile(r"(?:; did you mean [^\n]*|\s*\[-W[\w=-]{1,60}\])$")
 _OTHER_REASON = re.compile(
     r"Kernel configuration is invalid|include/config/auto\.conf|[Kk]ernel (?:source|headers)"
     r"|g?cc: error: |Compiler version check failed|No space left on device"
 )
-_IDS_OF_VFIO = re.compile(r"^\s*options\s+vfio[-_]pci\b.*\bids=\S*10de:")
 _GUESTS = (("/etc/libvirt/qemu", ".xml"), ("/etc/pve/qemu-server", ".conf"))
 _MOST_GUESTS = 64
 _SOURCE = re.compile(
@@ -101,7 +95,7 @@ def _for_guests(host: Host) -> FactStream:
     named = [
         path
         for path in files(host, FOLDERS, ".conf")
-        if any(map(_IDS_OF_VFIO.search, (host.read(path, limit=1 << 16) or "").splitlines()))
+        if any(map(_names_models, (host.read(path, limit=1 << 16) or "").splitlines()))
     ]
     line = host.read("/proc/cmdline", limit=1 << 13) or ""
     named += ["/proc/cmdline"] if "vfio-pci.ids=" in line and "10de:" in line else []
@@ -110,6 +104,14 @@ def _for_guests(host: Host) -> FactStream:
     used = list(dict.fromkeys(_of_guests(host)))
     where = ", ".join(folder for folder, _ in _GUESTS)
     yield "nvidia.used_by_guests", present(used, where) if used else absent(where)
+
+
+def _names_models(line: str) -> bool:
+    match line.partition("#")[0].split():
+        case ["options", "vfio-pci" | "vfio_pci", *options]:
+            return any(one.startswith("ids=") and "10de:" in one for one in options)
+        case _:
+            return False
 
 
 def _no_guests() -> FactStream:
@@ -245,16 +247,25 @@ def _build_failed(host: Host, kernel: str) -> FactStream:
         text = host.read(path, limit=1 << 22) or ""
         if kernel not in text[:4096].split() and f"KERNEL_UNAME={kernel}" not in text[:4096]:
             continue
-        error = _COMPILER_SAID.search(text)
-        if error is None or _OTHER_REASON.search(text):
+        error = next(filter(None, map(_compiler_error, text.splitlines())), "")
+        if not error or _OTHER_REASON.search(text):
             continue
         where = f"{_DKMS}/{'/'.join(path.parts[-4:])}"
-        said = _HINT.sub("", error["said"]).strip()
         yield "nvidia.build_failed", present(path.parts[-3], where)
-        yield "nvidia.build_error", present(f"{error['file']}: {said}", where)
+        yield "nvidia.build_error", present(error, where)
         yield "nvidia.build_log", present(where, where)
         return
     yield from _no_build(_DKMS)
+
+
+def _compiler_error(line: str) -> str:
+    """Return the file and the message of a compiler's error, without its hints; else nothing."""
+    place, _, said = line[:_LONGEST].replace(": fatal error: ", ": error: ").partition(": error: ")
+    path, *numbers = place.split(":")
+    if not said or not numbers or not all(map(str.isdecimal, numbers)):
+        return ""
+    message = said.partition("; did you mean")[0].partition(" [-W")[0].strip()
+    return f"{path.rpartition('/')[2]}: {message}"
 
 
 def _no_build(why: str) -> FactStream:
