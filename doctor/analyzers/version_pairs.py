@@ -209,6 +209,58 @@ def _size(case: Case, event: Event) -> Explanation | None:
     )
 
 
+def _parts(case: Case, event: Event) -> Explanation | None:
+    """Explain a changed size of a type of any package but NumPy.
+
+    Where the module that fails is of the package itself, its files come of two releases.
+    """
+    root = event.objects["root"]
+    if root in ("numpy", "scipy", "__builtin__", "builtins", "type") or "numpy" in event.text:
+        return None
+    distribution = names.distribution_of(root) or root
+    caller = caller_of(case, event, root)
+    who = caller.name if caller and caller.kind == "package" else root
+    here = case.log.lines[max(0, event.at - 8) : event.at]
+    own = who == root or any(f"init {root}." in line or f"{root}/" in line for line in here)
+    kind = f"{root}{event.objects['type']}"
+    if distribution in _TORCH or not NAME.fullmatch(distribution):
+        return None
+    again = Recipe(
+        title=f"Remove {distribution} wholly, and install one release of it",
+        note="Run the first command again until it finds none. From conda: conda remove "
+        f"{distribution} (with pyarrow also arrow-cpp), then install it from one of both, never "
+        "from pip over conda's. Where files are left in site-packages, a new environment is the "
+        "quickest way. Restart a notebook's kernel afterwards.",
+        steps=(Action(uninstall=(distribution,)), Action(install=(distribution,))),
+    )
+    if own:
+        return explanation(
+            event,
+            f"The files of {distribution} come from two releases",
+            f"A compiled module of {root} expects the type {kind} as another release has it. The "
+            "copies of conda and pip lie in one folder, files were left, or a notebook still holds "
+            "the old one in memory. Neither NumPy nor what imports it is at fault.",
+            (again,),
+            name="parts-of-two-releases",
+        )
+    made = names.distribution_of(who) or who
+    return explanation(
+        event,
+        f"{who} was compiled for another release of {distribution} than the installed one",
+        f"It expects the type {kind} with another size.",
+        (
+            Recipe(
+                title=f"Take the {made} that fits the installed {distribution}",
+                steps=(Action(install=(made,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+            ),
+            again,
+        )
+        if NAME.fullmatch(made) and made not in _TORCH
+        else (again,),
+        name="parts-of-two-releases",
+    )
+
+
 def _newer_release(who: str) -> tuple[Recipe, ...]:
     """Return how a package moves to a release for NumPy 2; nothing where it is not known."""
     distribution = names.distribution_of(who)
@@ -278,5 +330,6 @@ _EXPLAINED = {
     "generated-code-newer": _generated,
     "array-api-differs": _array,
     "array-size-changed": _size,
+    "parts-of-two-releases": _parts,
     "distribution-metadata-missing": _metadata,
 }

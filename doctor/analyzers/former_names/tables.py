@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doctor.analyzers.former_names.rows import Edit, Former
 from doctor.analyzers.recipes import command
+from doctor.model.issues import Action, Option, Recipe
 
 _PANDAS = ("pandas<2",)
 _FRAME = r"'(?P<kind>DataFrame|Series)' object has no attribute '"
@@ -312,6 +313,22 @@ ROWS: tuple[Former, ...] = (
                 "Install the model",
                 *("{python.executable}", "-m", "spacy", "download", "en_core_web_sm"),
                 note="Languages other than English end in _core_news_sm.",
+            ),
+        ),
+    ),
+    Former(
+        "list_() takes",
+        r"list_\(\) takes exactly one argument \((?P<given>[23]) given\)",
+        "The pyarrow that runs is too old: its list_() takes no length",
+        "datasets, once called nlp, hands in a length, which pyarrow knows since 0.16. Colab and "
+        "other images bring an older one, and a notebook goes on with the one that it has loaded.",
+        package="pyarrow",
+        recipes=(
+            Recipe(
+                title="Take a newer pyarrow, then restart the kernel of the notebook",
+                steps=(Action(install=("pyarrow",), options=(Option.UPGRADE,)),),
+                note="Where the old program nlp itself is not held to, datasets is its successor: "
+                "pip install -U datasets.",
             ),
         ),
     ),

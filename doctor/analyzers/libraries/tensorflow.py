@@ -43,14 +43,18 @@ def missing_for_tensorflow(case: Case) -> Iterator[Explanation]:
     first = next(one for one in events if one.objects.get("library") == needed[0])
     listed = ", ".join(needed[:4]) + (f" and {len(needed) - 4} more" if len(needed) > 4 else "")
     searched = first.objects.get("searched", "")
+    wanted = next((_OF_CUDA[own][1] for own in map(_generation, needed) if own in _OF_CUDA), "")
+    here = _toolkit_of_text(case) if wanted else ""
+    other = here if here and here != wanted else ""
     yield Explanation(
         event=first,
-        precision=Precision.EXACT if gave_up else Precision.FAMILY,
+        precision=Precision.EXACT if gave_up or other else Precision.FAMILY,
         detection=detection(
             first,
             f"TensorFlow does not find {listed}"
+            + (f": it is built for CUDA {wanted}, and the text names {other}" if other else "")
             + (", and runs on the CPU" if gave_up else ": without them it runs on the CPU"),
-            "The number behind .so is the release that this TensorFlow was built for; another one "
+            "The number in the name is the release that this TensorFlow was built for; another one "
             "is of no use to it. "
             + (
                 f"It searched LD_LIBRARY_PATH ({searched[:120]}) and the system. "
@@ -58,8 +62,8 @@ def missing_for_tensorflow(case: Case) -> Iterator[Explanation]:
                 else ""
             )
             + "On a machine without an NVIDIA GPU the lines mean nothing.",
-            recipes=_with_libraries(system_of(case, first), needed),
-            severity=Severity.WARNING if gave_up else Severity.NOTE,
+            recipes=(*_with_libraries(system_of(case, first), needed), *_for_toolkit(other)),
+            severity=Severity.WARNING if gave_up or other else Severity.NOTE,
             name="tensorflow-library-missing",
         ),
     )
@@ -76,11 +80,12 @@ def _with_libraries(system: str, names: Sequence[str]) -> tuple[Recipe, ...]:
     if own is None:
         return () if system == "windows" else (newest,)
     releases, toolkit, cudnn = own
+    folder = "Library/bin to PATH" if system == "windows" else "lib to LD_LIBRARY_PATH"
     beside = Recipe(
         title=f"Install CUDA {toolkit} and cuDNN {cudnn}, for which TensorFlow {releases} is built",
         note="Into the active conda environment. Where the program then still finds none, add its "
-        f"folder lib to LD_LIBRARY_PATH.{_NEWER if toolkit == '11.2' else ''} In a container an "
-        "image of that CUDA with cuDNN does it.",
+        f"folder {folder}.{_NEWER if toolkit == '11.2' else ''} In a container an image of that "
+        "CUDA with cuDNN does it.",
         steps=(
             Action(
                 run=(
@@ -93,6 +98,28 @@ def _with_libraries(system: str, names: Sequence[str]) -> tuple[Recipe, ...]:
     return (beside,) if system == "windows" else (beside, newest)
 
 
+def _toolkit_of_text(case: Case) -> str:
+    """Return the only CUDA release that a form of the text names; empty where there is none."""
+    lines = (line[:200] for line in case.log.lines[:2000])
+    found = {release[1] for line in lines if (release := _STATED.match(line))}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _for_toolkit(toolkit: str) -> tuple[Recipe, ...]:
+    """Return how to stay with a toolkit: by the TensorFlow that was built for it."""
+    if toolkit not in _OF_TOOLKIT:
+        return ()
+    requirement, pythons = _OF_TOOLKIT[toolkit]
+    return (
+        Recipe(
+            title=f"Stay with CUDA {toolkit}, by a TensorFlow that was built for it",
+            use_if=(f"Python is one of {pythons}, and the program runs with this TensorFlow",),
+            note="A copy of the library under the other name does not help.",
+            steps=(Action(install=(requirement,)),),
+        ),
+    )
+
+
 def _generation(name: str) -> str:
     """Return the CUDA release in the name of the runtime: 11.0 of libcudart.so.11.0."""
     found = _RUNTIME.search(name)
@@ -102,6 +129,14 @@ def _generation(name: str) -> str:
 
 
 _RUNTIME = re.compile(r"libcudart\.so\.(\d{1,2}\.\d)|cudart64_(\d{2,3})\.dll")
+_STATED = re.compile(r"^[\s*>-]{0,6}CUDA(?:/cuDNN)?(?: version)?\s?[:=]\s?v?(\d{1,2}\.\d)\b", re.I)
+_OF_TOOLKIT = {
+    "10.0": ("tensorflow-gpu==2.0.4", "3.5 to 3.7"),
+    "10.1": ("tensorflow==2.3.4", "3.5 to 3.8"),
+    "11.0": ("tensorflow==2.4.4", "3.6 to 3.8"),
+    "11.2": ("tensorflow==2.10.1", "3.7 to 3.10"),
+}
+"""The last TensorFlow for a toolkit, and the Pythons that it has wheels for."""
 _NEWER = " TensorFlow 2.12 to 2.14 takes cudatoolkit=11.8 and cudnn=8.8."
 _OF_CUDA = {
     "11.0": ("2.5 to 2.11", "11.2", "8.1"),

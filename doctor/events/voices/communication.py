@@ -68,7 +68,7 @@ VOICES = (
             Form(
                 "nccl-error",
                 r"(?i)\bNCCL (?:error|failure)\b[^\n]{0,80}?"
-                r"(?P<said>unhandled (?:system|cuda) error|internal error|invalid usage"
+                r"(?P<said>unhan\w{2,5} (?:system|cuda) error|internal error|invalid usage"
                 r"|invalid argument|remote)",
                 ("nccl error", "nccl failure"),
             ),

@@ -56,6 +56,13 @@ VOICES = (
                 level=Level.WARNING,
             ),
             Form(
+                "library-not-found",
+                r"Could not load dynamic library '(?P<library>[\w.+-]{1,120}\.dll)'; dlerror: "
+                r"(?P<why>.{1,200}?)\s?$",
+                ("could not load dynamic library",),
+                level=Level.WARNING,
+            ),
+            Form(
                 "library-unusable",
                 rf"{_PATH}: {_UNUSABLE}",
                 (

@@ -45,7 +45,8 @@ VOICES = (
             ),
             Form(
                 "gguf-other-tensors",
-                r"(?P<what>wrong number of tensors; expected \d{1,9}, got \d{1,9}"
+                r"(?P<what>wrong number of tensors; expected (?P<expected>\d{1,9}), got "
+                r"(?P<used>\d{1,9})"
                 r"|tensor '[\w.]{1,100}' has wrong shape|missing tensor '[\w.]{1,100}')",
                 ("wrong number of tensors", "has wrong shape; expected", "missing tensor '"),
             ),

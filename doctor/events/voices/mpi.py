@@ -15,6 +15,11 @@ VOICES = (
                 ("orted:", "prted:"),
             ),
             Form(
+                "mpi-unreachable",
+                r"At least one pair of MPI processes are unable to reach each other",
+                ("unable to reach each other",),
+            ),
+            Form(
                 "mpi-mapping-differs",
                 r"A (?P<mapping>sequential|rank_?file) map was requested, but not enough node"
                 r" entries",

@@ -116,6 +116,11 @@ VOICES = (
         "Metal",
         (
             Form(
+                "mps-watermark",
+                r"invalid (?P<which>low|high) watermark ratio (?P<ratio>[\d.]{1,12})",
+                ("watermark ratio",),
+            ),
+            Form(
                 "mps-memory",
                 r"MPS backend out of memory \(MPS allocated: (?P<used>[\d.]+ [KMG]i?B), other "
                 r"allocations: (?P<other>[\d.]+ [KMG]i?B), max allowed: (?P<limit>[\d.]+ "

@@ -136,6 +136,18 @@ VOICES = (
                 ("size changed, may indicate binary",),
             ),
             Form(
+                "parts-of-two-releases",
+                r"(?P<root>[A-Za-z]\w{1,40})(?P<type>(?:\.\w{1,60}){1,5}) size changed,? "
+                r"may indicate binary incompatibility",
+                ("size changed, may indicate binary",),
+            ),
+            Form(
+                "parts-of-two-releases",
+                r"(?P<root>[A-Za-z]\w{1,40})(?P<type>(?:\.\w{1,60}){1,5}) has the wrong size, try "
+                r"recompiling",
+                ("has the wrong size, try recompiling",),
+            ),
+            Form(
                 "release-too-old",
                 r"(?P<who>[A-Za-z][\w.-]{1,60}) (?:requires|needs)(?: at least)? (?P<what>[A-Za-"
                 r"z][\w.-]{1,60})\s?(?P<operator>>=|version >=|version|>|==|~=)?\s?(?P<wanted>\d"

@@ -180,17 +180,20 @@ VOICES = (
             Form(
                 "loss-not-a-number",
                 r"(?i)(?:\bloss\b.{0,20}(?:is|became|=|:) ?\bnan\b.{0,60}(?:stop|abort|error|exit)"
-                r"|NaN (?:or Inf )?(?:found|detected|encountered) in|Loss is nan, stopping"
-                r"|probability tensor contains either `?inf`?, `?nan`?)",
+                r"|NaN (?:or Inf )?(?:found|detected|encountered) in|Loss is nan, stopping)",
                 (
                     "loss is nan",
                     "nan detected",
                     "nan found",
                     "nan or inf found",
                     "nan encountered",
-                    "probability tensor contains",
                     "loss became nan",
                 ),
+            ),
+            Form(
+                "output-not-a-number",
+                r"probability tensor contains either [`'\"]?inf[`'\"]?, [`'\"]?nan[`'\"]?",
+                ("probability tensor contains",),
             ),
             Form(
                 "empty-kernel-grid",

@@ -48,6 +48,11 @@ VOICES = (
                 ("is not divisible by",),
             ),
             Form(
+                "not-divisible",
+                r"AssertionError: (?P<size>\d{1,7}) is not divisible by (?P<parts>\d{1,5})\s?$",
+                ("is not divisible by",),
+            ),
+            Form(
                 "parallel-group-twice",
                 r"(?P<what>tensor model|pipeline model|data|context) parallel group is already "
                 r"initialized",
