@@ -229,32 +229,6 @@ _TABLE: dict[str, Text] = {
         ),
         severity=Severity.ERROR,
     ),
-    "mps-watermark": Text(
-        "torch refuses the limit of memory that a variable sets for Metal: {which} ratio {ratio}",
-        "PYTORCH_MPS_HIGH_WATERMARK_RATIO is set, in the shell, a script that starts the program "
-        "or a file .env. The low ratio may not exceed it, and is 1.4 unless "
-        "PYTORCH_MPS_LOW_WATERMARK_RATIO is set; neither may exceed 2. Nothing is wrong with torch "
-        "or the program.",
-        (
-            command(
-                "Start the program without the variable",
-                "unset",
-                "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
-                note="Take the line out of the file that sets it, too: grep for WATERMARK in "
-                "~/.zshrc, bin/activate of the environment, webui-user.sh and .env.",
-            ),
-            variables(
-                "Set both, the low one below the high one",
-                {
-                    "PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.7",
-                    "PYTORCH_MPS_LOW_WATERMARK_RATIO": "0.6",
-                },
-                use_if=("the limit is wanted",),
-            ),
-        ),
-        severity=Severity.ERROR,
-        precision=Precision.EXACT,
-    ),
     "mps-operator-missing": Text(
         "Metal has no kernel for {operator} in this torch",
         "torch does not compute this operation on the GPU of a Mac.",

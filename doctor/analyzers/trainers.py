@@ -10,27 +10,15 @@ import msgspec
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.inventory import frames, package_of
 from doctor.analyzers.recipes import code, command
-from doctor.analyzers.texts import Text, explained, explanation
-from doctor.model.issues import Action, Option, Recipe, Snippet
+from doctor.analyzers.texts import Text, explained
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
 
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what a library for training reports of its settings and of the model."""
     yield from explained(case, _TABLE)
-    yield from _heads(case)
     yield from _architectures(case)
-
-
-def _heads(case: Case) -> Iterator[Explanation]:
-    """Yield that a size of parallelism divides no heads, where the lines above speak of heads."""
-    for event in case.of("not-divisible"):
-        near = " ".join(case.log.lines[max(0, event.at - _AT) : event.at])[:4000]
-        width = event.objects["parts"] in _WIDTHS and "head" in near
-        if width or ("head" in near and "parallel" in near):
-            one = explanation(case, event, _COLUMNS if width else _HEADS)
-            if one is not None:
-                yield one
 
 
 def _architectures(case: Case) -> Iterator[Explanation]:
@@ -85,50 +73,6 @@ _ARCHITECTURE = Text(
     precision=Precision.EXACT,
 )
 
-_LAYERS = tuple(
-    Recipe(
-        title=f"Name the layers of {family}",
-        shown=(shown,),
-        use_if=(f"the model is {family}",),
-        snippet=Snippet(where="the LoRA config", after=f"LoraConfig(target_modules={layers})"),
-    )
-    for family, shown, layers in (
-        ("BLOOM", r"(?i)\bbloom", '["query_key_value"]'),
-        ("Falcon", r"(?i)\bfalcon", '["query_key_value"]'),
-        ("ChatGLM", r"(?i)\bchatglm|THUDM", '["query_key_value"]'),
-        ("GPT-NeoX", r"(?i)gpt[-_]?neox|\bpythia|\bdolly", '["query_key_value"]'),
-        ("GPT-2", r"(?i)\bgpt-?2\b", '["c_attn"]'),
-        ("Baichuan", r"(?i)\bbaichuan", '["W_pack"]'),
-        ("T5", r"(?i)\b(?:flan-)?t5\b", '["q", "v"]'),
-        ("MPT", r"(?i)\bmpt-\d", '["Wqkv"]'),
-    )
-)
-"""The layers of attention by family: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING of PEFT."""
-_WIDTHS = {"32", "64", "80", "96", "128", "160", "192", "256"}
-_CAUSE = (
-    "Tensor parallelism gives each GPU whole heads, so its size has to divide the number of "
-    "heads. GPT-2 small has 12: 2, 3, 4 and 6 divide them, and 8 does not. Neither the "
-    "installation nor the batch is at fault."
-)
-_DIVIDE = code(
-    "Take a size of tensor parallelism that divides the number of heads",
-    "the configuration of the run",
-    "tensor_parallel_size = 4",
-    before="tensor_parallel_size = 8",
-    note="The other GPUs serve data or pipeline parallelism, or ZeRO. Or take a model whose number "
-    "of heads the size divides.",
-)
-_COLUMNS = Text(
-    "Tensor parallelism does not divide the heads: {size} columns for each GPU, and {parts} for "
-    "each head",
-    _CAUSE,
-    (_DIVIDE,),
-    severity=Severity.ERROR,
-    precision=Precision.EXACT,
-)
-_HEADS = _COLUMNS._replace(
-    titles="The number of heads, {size}, cannot be divided among {parts} GPUs"
-)
 _TABLE: dict[str, Text] = {
     "batch-sizes-differ": Text(
         "DeepSpeed: train_batch_size {whole} is not {micro} * {steps} * {world}",
@@ -305,23 +249,6 @@ _TABLE: dict[str, Text] = {
                 "the quantization config",
                 "BitsAndBytesConfig(load_in_8bit=True, llm_int8_enable_fp32_cpu_offload=True)",
             ),
-        ),
-        precision=Precision.EXACT,
-    ),
-    "target-modules-missing": Text(
-        "The model has no layers called {modules}",
-        "Architectures name their layers differently: q_proj and v_proj in Llama, "
-        "query_key_value in Falcon, Bloom, ChatGLM and GPT-NeoX, c_attn in GPT-2, W_pack in "
-        "Baichuan, q and v in T5.",
-        (
-            code(
-                "Let PEFT take every linear layer",
-                "the LoRA config",
-                'LoraConfig(target_modules="all-linear")',
-                note="It takes peft 0.8 or newer. for name, _ in model.named_modules(): print(name) "
-                "lists what the model has. A model that is wrapped already by PEFT has other names.",
-            ),
-            *_LAYERS,
         ),
         precision=Precision.EXACT,
     ),
