@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from packaging.version import Version
 
@@ -56,7 +57,7 @@ def of_other_python(
     title, cause = _reason(case, build, pythons, (python, bits), empty=empty)
     recipes = [_environment(case, take)] if take else []
     if versions and not empty and local and versions[0] > Version(wanted):
-        recipes.append(_oldest(versions[0]))
+        recipes += _oldest(case, versions[0])
     if versions is not None and not versions and local:
         recipes.append(_by_this_python(wanted, local))
     return explanation(
@@ -114,9 +115,9 @@ def _environment(case: Case, python: str) -> Recipe:
     request = f"cpython-{python}-windows-x86_64" if windows else python
     return Recipe(
         title=f"Make an environment with a 64-bit Python {python}",
-        note="uv brings that Python where it is missing. Install the packages into the new "
+        note="It brings that Python where it is missing. Install the packages into the new "
         "environment.",
-        steps=(Action(run=("uv", "venv", "--python", request, f".venv-{python}")),),
+        steps=(offers.environment(python, request)[0],),
     )
 
 
@@ -129,14 +130,17 @@ def _by_this_python(wanted: str, local: str) -> Recipe:
     )
 
 
-def _oldest(version: Version) -> Recipe:
-    recipe = from_index("torch", version.public, "cu118")
-    return Recipe(
-        title=f"Take torch {version.public}, the oldest one for this Python",
-        use_if=("nothing needs that very release",),
-        steps=recipe.steps,
-        note="cu118 stands for the CUDA build; the driver decides which one it can be.",
-    )
+def _oldest(case: Case, version: Version) -> Iterator[Recipe]:
+    """Yield the oldest release for this Python, in the build that the index offers."""
+    there = offers.cuda_of_torch(case.catalog, version.public)
+    tag = version.local or ("cu" + there[-1].replace(".", "") if there else "")
+    if tag:
+        yield Recipe(
+            title=f"Take torch {version.public}, the oldest one for this Python",
+            use_if=("nothing needs that very release",),
+            steps=from_index("torch", version.public, tag).steps,
+            note=f"{tag} is the build for one CUDA; the driver decides which one it can be.",
+        )
 
 
 _MAC = re.compile(r"\b[Mm]ac ?OS\b|\bMac ?[Bb]ook\b")

@@ -74,13 +74,37 @@ def usual(pythons: tuple[str, ...]) -> str | None:
     return next((one for one in _USUAL if one in pythons), None)
 
 
+def environment(python: str, request: str = "") -> tuple[Action, tuple[str, ...]]:
+    """Return the step that makes an environment with a Python, and how pip is called in it.
+
+    uv brings CPython 3.8 and newer (`uv python list`), conda older ones too. `request` names the
+    Python to uv where the minor release is not enough.
+    """
+    if tuple(int(one) for one in python.split(".")) < (3, 8):
+        name = f"python-{python}"
+        make: tuple[str, ...] = (
+            "conda",
+            "create",
+            "--yes",
+            "--name",
+            name,
+            f"python={python}",
+            "pip",
+        )
+        install = ("conda", "run", "--name", name, "python", "-m", "pip", "install")
+        return Action(run=make), install
+    folder = f".venv-{python}"
+    make = ("uv", "venv", "--python", request or python, folder)
+    return Action(run=make), ("uv", "pip", "install", "--python", folder)
+
+
 def new_environment(python: str, *, use_if: tuple[str, ...] = ()) -> Recipe:
     """Return the recipe for an environment with another Python."""
     return Recipe(
         title=f"Make an environment with Python {python}",
         use_if=use_if,
         note="Install the packages into it.",
-        steps=(Action(run=("uv", "venv", "--python", python, f".venv-{python}")),),
+        steps=(environment(python)[0],),
     )
 
 

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.former_names import (
     games,
@@ -72,7 +73,7 @@ def _explanation(
         package = values["root"] if package and NAME.fullmatch(values["root"]) else package
     recipes: tuple[Recipe, ...] = ()
     if not package:
-        recipes = tuple(_edit(edit, caller, values) for edit in row.edits)
+        recipes = (*(_edit(edit, caller, values) for edit in row.edits), *row.rewriting)
     elif NAME.fullmatch(package):
         recipes = (_newer(names.distribution_of(package) or package),)
     back = tuple(_back(row, inventory.python()))
@@ -107,7 +108,7 @@ def _edit(edit: Edit, caller: Caller | None, values: Mapping[str, str]) -> Recip
 
 def _newer(distribution: str) -> Recipe:
     return Recipe(
-        title=f"Take the newest {distribution}, which asks for it",
+        title=f"Take the newest {distribution}, which is mostly written anew",
         use_if=("no other package here pins it",),
         steps=(Action(install=(distribution,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
     )
@@ -116,9 +117,8 @@ def _newer(distribution: str) -> Recipe:
 def _back(row: Former, python: str | None) -> Iterator[Recipe]:
     """Yield the way back to the releases that the old code is made for."""
     if row.python and (not row.pins or (python and _later(python, row.python))):
-        folder = f".venv-{row.python}"
-        install = ("uv", "pip", "install", "--python", folder)
-        steps = [Action(run=("uv", "venv", folder, "--python", row.python))]
+        make, install = offers.environment(row.python)
+        steps = [make]
         if row.pins:
             steps.append(Action(run=(*install, *row.pins)))
         yield Recipe(

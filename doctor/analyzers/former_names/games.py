@@ -37,7 +37,8 @@ ROWS: tuple[Former, ...] = (
         package="gym",
         pins=_OLD_GYM,
         python="3.10",
-        near=r"obs, info = (?:self\.)?env\.reset\(|self\.reset_infos\[env_idx\] = ",
+        near=r"[/\\]gym[/\\]wrappers[/\\]|obs, info = self\.env\.reset\("
+        r"|self\.reset_infos\[env_idx\] = ",
     ),
     Former(
         "too many values to unpack",
@@ -76,7 +77,7 @@ ROWS: tuple[Former, ...] = (
         (_RESET,),
         pins=_OLD_GYM,
         python="3.10",
-        near=r"state|obs|env",
+        near=r"from_numpy\(.{0,30}(?:state|obs)|\w{0,12}env\w{0,12}\.(?:reset|step)\(|[/\\]gym",
     ),
     Former(
         "inhomogeneous shape",

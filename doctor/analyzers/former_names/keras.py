@@ -29,7 +29,7 @@ ROWS: tuple[Former, ...] = (
         "Keras before TensorFlow 2.4 decodes what it reads of a saved model.",
         (),
         package="keras",
-        pins=("h5py<3",),
+        pins=("h5py<3", "numpy<1.24"),
         python="3.8",
         near=r"keras_version|model_config|hdf5_format|saving\.py|topology\.py|load_weights|f\.attrs",
     ),
@@ -42,20 +42,23 @@ ROWS: tuple[Former, ...] = (
         (Edit("{name}(lr=0.001)", "{name}(learning_rate=0.001)"),),
         package="keras",
     ),
-    Former(
-        "predict_",
-        r"'(?:Sequential|Functional|Model)' object has no attribute '(?P<name>predict_classes"
-        r"|predict_proba)'",
-        "TensorFlow 2.6 dropped {name}()",
-        "predict() gives the probabilities, and numpy the class.",
-        (
-            Edit(
-                "model.{name}(x)",
+    *(
+        Former(
+            "predict_",
+            rf"'(?:Sequential|Functional|Model)' object has no attribute '(?P<name>{old})'",
+            "TensorFlow 2.6 dropped {name}()",
+            "predict() gives the probabilities, and numpy the class.",
+            (Edit(f"model.{old}(x)", new, note),),
+            package="keras",
+        )
+        for old, new, note in (
+            (
+                "predict_classes",
                 "np.argmax(model.predict(x), axis=-1)",
                 "For two classes with one output: (model.predict(x) > 0.5).astype(int).",
             ),
-        ),
-        package="keras",
+            ("predict_proba", "model.predict(x)", ""),
+        )
     ),
     Former(
         "_generator'",
@@ -67,17 +70,18 @@ ROWS: tuple[Former, ...] = (
     ),
     Former(
         "KeyError",
-        r"KeyError: '(?P<name>val_acc|acc)'",
-        "Keras calls the accuracy accuracy, and no longer acc",
+        r"KeyError: '(?P<name>(?P<of>val_|)acc)'",
+        "Keras calls the accuracy {of}accuracy, and no longer {name}",
         "The names in the history are those of the metrics since Keras 2.3.",
         (
             Edit(
                 'history.history["{name}"]',
-                'history.history["val_accuracy"]',
-                "acc became accuracy, val_acc val_accuracy; so in ModelCheckpoint's monitor.",
+                'history.history["{of}accuracy"]',
+                "The monitor of ModelCheckpoint and EarlyStopping has the new name too.",
             ),
         ),
         package="keras",
+        near=r"(?i)keras|history|tensorflow",
     ),
     Former(
         "not understood",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from doctor.analyzers.former_names.rows import Edit, Former
-from doctor.analyzers.recipes import command
+from doctor.model.issues import Action, Option, Recipe
 
-_OPENCV = command(
-    "Install the OpenCV with the further modules in the place of the other",
-    *("{python.executable}", "-m", "pip", "install", "opencv-contrib-python"),
-    note="Remove opencv-python and opencv-python-headless first with pip uninstall: they share "
-    "one folder. SIFT is in the main part since 4.4, as cv2.SIFT_create().",
+_OPENCV = Recipe(
+    title="Put the OpenCV with the further modules in the place of the other",
+    steps=(
+        Action(uninstall=("opencv-python", "opencv-python-headless", "opencv-contrib-python")),
+        Action(install=("opencv-contrib-python<4.12",), options=(Option.HOLD_TORCH,)),
+    ),
+    note="The packages share one folder. 4.11 goes with numpy 1 and 2; newer ones want numpy 2. "
+    "SIFT is in the main part since 4.4, as cv2.SIFT_create(). On a server without a screen take "
+    "opencv-contrib-python-headless.",
 )
 
 
@@ -23,7 +27,10 @@ ROWS: tuple[Former, ...] = (
         (
             Edit(
                 "width, height = font.getsize(text)",
-                "left, top, width, height = font.getbbox(text)",
+                "left, top, right, bottom = font.getbbox(text)\n"
+                "width, height = right - left, bottom - top",
+                "getsize() counted from the origin of the text: where the place matters, take "
+                "right and bottom themselves.",
             ),
         ),
         package="PIL",
@@ -38,7 +45,8 @@ ROWS: tuple[Former, ...] = (
         (
             Edit(
                 "width, height = draw.textsize(text, font=font)",
-                "left, top, width, height = draw.textbbox((0, 0), text, font=font)",
+                "left, top, right, bottom = draw.textbbox((0, 0), text, font=font)\n"
+                "width, height = right - left, bottom - top",
             ),
         ),
         package="PIL",
@@ -48,12 +56,13 @@ ROWS: tuple[Former, ...] = (
     Former(
         "get_cmap",
         r"module 'matplotlib\.cm' has no attribute '(?P<name>get_cmap)'",
-        "matplotlib 3.9 dropped cm.get_cmap()",
-        "The maps of colours stand in a registry.",
+        "This matplotlib has no cm.get_cmap()",
+        "3.9.0 dropped it, 3.9.1 brought it back, and 3.11 dropped it for good. The maps of "
+        "colours stand in a registry since 3.5.",
         (Edit("cm.get_cmap(name)", "matplotlib.colormaps[name]"),),
         package="matplotlib",
-        pins=("matplotlib<3.9",),
-        python="3.12",
+        pins=("matplotlib<3.11,!=3.9.0",),
+        python="3.14",
     ),
     Former(
         "style library",
@@ -64,7 +73,7 @@ ROWS: tuple[Former, ...] = (
         (Edit('plt.style.use("seaborn{rest}")', 'plt.style.use("seaborn-v0_8{rest}")'),),
         package="matplotlib",
         pins=("matplotlib<3.8",),
-        python="3.11",
+        python="3.12",
     ),
     Former(
         "tostring_rgb",
@@ -82,7 +91,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="matplotlib",
         pins=("matplotlib<3.10",),
-        python="3.12",
+        python="3.13",
     ),
     Former(
         "gca() got an unexpected",
@@ -184,7 +193,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="skimage",
         pins=("scikit-image<0.18",),
-        python="3.9",
+        python="3.8",
     ),
     Former(
         "multichannel",
@@ -193,8 +202,8 @@ ROWS: tuple[Former, ...] = (
         "It asks for the axis of the channels since 0.19, and dropped the old argument later.",
         (Edit("multichannel=True", "channel_axis=-1"),),
         package="skimage",
-        pins=("scikit-image<0.20",),
-        python="3.11",
+        pins=("scikit-image<0.20", "numpy<2"),
+        python="3.10",
     ),
     Former(
         "() takes",
@@ -211,7 +220,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
         package="librosa",
-        pins=("librosa<0.10",),
+        pins=("librosa<0.10", "numpy<1.24", "setuptools<81"),
         python="3.10",
         near=r"librosa|\bmel\(|mel_basis|hop_length|n_fft",
     ),
@@ -228,7 +237,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
         package="librosa",
-        pins=("librosa<0.8",),
+        pins=("librosa<0.8", "numba<0.50", "numpy<1.20"),
         python="3.8",
     ),
 )

@@ -44,8 +44,8 @@ _NAMES = (
     ("raw_input", "raw_input()", "input()"),
     ("long", "long(x)", "int(x)"),
     ("unichr", "unichr(x)", "chr(x)"),
-    ("reduce", "reduce(f, xs)", "from functools import reduce"),
-    ("reload", "reload(module)", "from importlib import reload"),
+    ("reduce", "reduce(f, xs)", "from functools import reduce\n\nreduce(f, xs)"),
+    ("reload", "reload(module)", "from importlib import reload\n\nreload(module)"),
     ("execfile", "execfile(path)", "exec(open(path).read())"),
 )
 _GONE = (
@@ -54,7 +54,13 @@ _GONE = (
     ("base64", "encodestring", "3.9", "base64.encodestring(x)", "base64.encodebytes(x)"),
     ("inspect", "getargspec", "3.11", "inspect.getargspec(f)", "inspect.getfullargspec(f)"),
     ("fractions", "gcd", "3.9", "from fractions import gcd", "from math import gcd"),
-    ("platform", "linux_distribution", "3.8", "platform.linux_distribution()", "platform.uname()"),
+    (
+        "platform",
+        "linux_distribution",
+        "3.8",
+        "platform.linux_distribution()",
+        "distro.linux_distribution()  # the package distro",
+    ),
 )
 
 ROWS: tuple[Former, ...] = (
@@ -65,7 +71,7 @@ ROWS: tuple[Former, ...] = (
             "{name} is a name of Python 2",
             _TWO,
             (Edit(before, after),),
-            recipes=_CONVERT,
+            rewriting=_CONVERT,
         )
         for name, before, after in _NAMES
     ),
@@ -76,14 +82,15 @@ ROWS: tuple[Former, ...] = (
             "The module {name} is of Python 2",
             _TWO,
             (Edit(f"import {name}", after),),
-            recipes=_CONVERT,
+            rewriting=_CONVERT,
         )
         for name, after in _MODULES
     ),
     *(
         Former(
             old,
-            rf"(?:module '{module}' has no attribute '|cannot import name ')(?P<name>{old})'",
+            rf"(?:module '{module}' has no attribute '(?P<name>{old})'"
+            rf"|cannot import name '(?P<name2>{old})'(?: from '{module}'|\s*$))",
             f"Python {since} dropped {module}.{old}",
             f"{module}.{old} was deprecated for years and left with Python {since}.",
             (Edit(before, after),),
@@ -97,7 +104,7 @@ ROWS: tuple[Former, ...] = (
         "dict.iter{name}() is of Python 2",
         _TWO,
         (Edit("d.iter{name}()", "d.{name}()"),),
-        recipes=_CONVERT,
+        rewriting=_CONVERT,
     ),
     Former(
         "has_key",
@@ -105,15 +112,23 @@ ROWS: tuple[Former, ...] = (
         "dict.has_key() is of Python 2",
         _TWO,
         (Edit("d.has_key(key)", "key in d"),),
-        recipes=_CONVERT,
+        rewriting=_CONVERT,
     ),
-    Former(
-        "izip",
-        r"cannot import name '?(?P<name>izip|imap|ifilter|izip_longest)'?",
-        "itertools.{name} is of Python 2",
-        _TWO,
-        (Edit("from itertools import {name}", "zip, map, filter, or itertools.zip_longest"),),
-        recipes=_CONVERT,
+    *(
+        Former(
+            old,
+            rf"cannot import name '?(?P<name>{old})\b",
+            "itertools.{name} is of Python 2",
+            _TWO,
+            (Edit(f"from itertools import {old}", new),),
+            rewriting=_CONVERT,
+        )
+        for old, new in (
+            ("izip_longest", "from itertools import zip_longest as izip_longest"),
+            ("izip", "izip = zip"),
+            ("imap", "imap = map"),
+            ("ifilter", "ifilter = filter"),
+        )
     ),
     Former(
         "SyntaxError",
@@ -122,7 +137,7 @@ ROWS: tuple[Former, ...] = (
         "The program is written in Python 2",
         _TWO,
         (Edit('print "text"', 'print("text")'),),
-        recipes=_CONVERT,
+        rewriting=_CONVERT,
     ),
     Former(
         "SyntaxError",
@@ -177,7 +192,7 @@ ROWS: tuple[Former, ...] = (
         r"ValueError: invalid mode: '(?P<mode>r?U|Ur?|rbU|rU)'",
         "Python 3.11 opens no file in the mode {mode}",
         "All text files are read with universal newlines since Python 3.0.",
-        (Edit('open(path, "{mode}")', 'open(path, "r")'),),
+        (Edit('open(path, "{mode}")', 'open(path, "r")', "Where a b stands in it: rb."),),
     ),
     Former(
         "Population must be",

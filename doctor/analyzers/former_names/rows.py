@@ -22,7 +22,8 @@ class Former(NamedTuple):
     stands, has to be found in the lines above too. `package` is the library by its import name, and
     `pins` are the releases that the old code is made for; `python` is the newest Python that they
     have wheels for. `recipes` are shown as they stand. `contradicts` are patterns of ids of known
-    issues that have another message in mind.
+    issues that have another message in mind. `rewriting` are shown where the line is the
+    program's own.
     """
 
     word: str
@@ -36,3 +37,4 @@ class Former(NamedTuple):
     near: str = ""
     recipes: tuple[Recipe, ...] = ()
     contradicts: tuple[str, ...] = ()
+    rewriting: tuple[Recipe, ...] = ()

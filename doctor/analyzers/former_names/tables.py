@@ -6,7 +6,18 @@ from doctor.analyzers.former_names.rows import Edit, Former
 from doctor.analyzers.recipes import command
 from doctor.model.issues import Action, Option, Recipe
 
-_PANDAS = ("pandas<2",)
+_PANDAS = ("pandas<2", "numpy<2")
+"""pandas 1 was compiled for numpy 1, and does not say so in its requirements."""
+_TO_1 = ("pandas>=0.25,<1", "numpy<1.24")
+_OLD_SKLEARN = ("scikit-learn>=0.22,<0.23", "numpy<1.24")
+_OLD_GENSIM = ("gensim>=3.8,<4",)
+_RELEASES = {
+    "2": (_PANDAS, "3.11"),
+    "1": (_TO_1, "3.8"),
+    "3": (("pandas<3",), "3.14"),
+    "0.20": ((), ""),
+}
+"""The releases before one that dropped a name, and the newest Python with wheels of them."""
 _FRAME = r"'(?P<kind>DataFrame|Series)' object has no attribute '"
 
 
@@ -18,8 +29,8 @@ def _pandas(old: str, since: str, before: str, after: str, note: str = "") -> Fo
         "It was deprecated for years; another method does the same.",
         (Edit(before, after, note),),
         package="pandas",
-        pins=_PANDAS if since == "2" else (f"pandas<{since}",),
-        python="3.11" if since == "2" else "3.8",
+        pins=_RELEASES[since][0],
+        python=_RELEASES[since][1],
     )
 
 
@@ -50,29 +61,40 @@ ROWS: tuple[Former, ...] = (
     _pandas("iteritems", "2", "df.iteritems()", "df.items()"),
     _pandas("mad", "2", "s.mad()", "(s - s.mean()).abs().mean()"),
     _pandas(
-        "lookup", "2", "df.lookup(rows, columns)", "df.to_numpy()[row_numbers, column_numbers]"
+        "lookup",
+        "2",
+        "df.lookup(rows, columns)",
+        "df.to_numpy()[df.index.get_indexer(rows), df.columns.get_indexer(columns)]",
     ),
     _pandas("ix", "1", "df.ix[row, column]", "df.loc[row, column]", "By number: df.iloc."),
     _pandas("as_matrix", "1", "df.as_matrix()", "df.to_numpy()"),
     _pandas("get_value", "1", "df.get_value(row, column)", "df.at[row, column]"),
     _pandas("set_value", "1", "df.set_value(row, column, x)", "df.at[row, column] = x"),
-    _pandas("sort", "1", 'df.sort("a")', 'df.sort_values("a")'),
+    _pandas("sort", "0.20", 'df.sort("a")', 'df.sort_values("a")'),
     _pandas("applymap", "3", "df.applymap(f)", "df.map(f)"),
+    *(
+        Former(
+            "module 'pandas' has no",
+            rf"module 'pandas' has no attribute '(?P<name>{old})'",
+            "pandas 2 no longer passes on {name}",
+            "Up to 1.5 pandas handed out names of other modules.",
+            (Edit(f"pd.{old}", new, f"{line} stands at the top of the file."),),
+            package="pandas",
+            pins=_PANDAS,
+            python="3.11",
+        )
+        for old, new, line in (
+            ("np", "np", "import numpy as np"),
+            ("datetime", "datetime", "from datetime import datetime"),
+        )
+    ),
     Former(
         "module 'pandas' has no",
-        r"module 'pandas' has no attribute '(?P<name>np|datetime|rolling_mean|rolling_std)'",
-        "pandas no longer has {name}",
-        "pandas once passed the name on, or had a function where a method is now.",
-        (
-            Edit(
-                "pd.{name}",
-                "np, datetime.datetime, or series.rolling(n).mean()",
-                "import numpy as np, or import datetime, at the top of the file.",
-            ),
-        ),
+        r"module 'pandas' has no attribute 'rolling_(?P<name>mean|std|sum|max|min|median)'",
+        "pandas 0.23 dropped rolling_{name}()",
+        "A method of the series does the same since 0.18.",
+        (Edit("pd.rolling_{name}(series, n)", "series.rolling(n).{name}()"),),
         package="pandas",
-        pins=("pandas<1",),
-        python="3.8",
     ),
     Former(
         "error_bad_lines",
@@ -102,7 +124,7 @@ ROWS: tuple[Former, ...] = (
         "Graphs have views of their nodes and edges since networkx 2.",
         (Edit("graph.node[n]", "graph.nodes[n]", "edge became edges, nodes_iter() nodes()."),),
         package="networkx",
-        pins=("networkx<2.4",),
+        pins=("networkx>=2,<2.4",),
         python="3.8",
     ),
     Former(
@@ -145,7 +167,7 @@ ROWS: tuple[Former, ...] = (
             Edit("from sklearn.externals import six", "import six"),
         ),
         package="sklearn",
-        pins=("scikit-learn<0.23",),
+        pins=_OLD_SKLEARN,
         python="3.8",
     ),
     _sklearn(
@@ -186,7 +208,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
         package="sklearn",
-        pins=("scikit-learn<0.23",),
+        pins=_OLD_SKLEARN,
         python="3.8",
     ),
     Former(
@@ -209,7 +231,7 @@ ROWS: tuple[Former, ...] = (
         "The method has another name since 1.0.",
         (Edit("get_feature_names()", "get_feature_names_out()"),),
         package="sklearn",
-        pins=("scikit-learn<1.2",),
+        pins=("scikit-learn<1.2", "numpy<2"),
         python="3.11",
     ),
     Former(
@@ -226,7 +248,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="sklearn",
         pins=("scikit-learn<1.6",),
-        python="3.12",
+        python="3.13",
     ),
     Former(
         "asscalar",
@@ -283,7 +305,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
         package="gensim",
-        pins=("gensim<4",),
+        pins=_OLD_GENSIM,
         python="3.8",
     ),
     Former(
@@ -298,7 +320,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
         package="gensim",
-        pins=("gensim<4",),
+        pins=_OLD_GENSIM,
         python="3.8",
         near=r"Word2Vec|FastText|Doc2Vec|gensim",
     ),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from doctor.analyzers.former_names.rows import Edit, Former
-from doctor.analyzers.recipes import command
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Option, Recipe
 
 ROWS: tuple[Former, ...] = (
     Former(
@@ -226,7 +225,9 @@ ROWS: tuple[Former, ...] = (
                         index="https://download.pytorch.org/whl/cu117",
                     ),
                 ),
-                use_if=("the program runs with it, and Python is 3.7 to 3.11",),
+                use_if=(
+                    "the program runs with it, and Python is 3.7 to 3.10, on Linux up to 3.11",
+                ),
                 note="A program for torch 0.4 or 1.0 may need torch 1.2 for CUDA 10.0 instead, "
                 "which serves Turing.",
             ),
@@ -253,21 +254,25 @@ ROWS: tuple[Former, ...] = (
         (Edit("from transformers import AdamW", "from torch.optim import AdamW"),),
         package="transformers",
         pins=("transformers<4.50",),
-        python="3.12",
+        python="3.13",
         contradicts=("transformers/name-removed",),
     ),
-    Former(
-        "pytorch_",
-        r"No module named 'pytorch_(?P<name>transformers|pretrained_bert)'",
-        "pytorch_{name} is the name that transformers had in 2019",
-        "The old packages still stand in the index, for the old names of classes.",
-        (Edit("from pytorch_{name} import BertModel", "from transformers import BertModel"),),
-        recipes=(
-            command(
-                "Install the old package, where its classes are needed",
-                *("{python.executable}", "-m", "pip", "install", "pytorch-transformers"),
-                note="For pytorch_pretrained_bert: pytorch-pretrained-bert.",
+    *(
+        Former(
+            "pytorch_",
+            rf"No module named '(?P<name>{module})'",
+            "{name} is the name that transformers had in 2019",
+            "The old package still stands in the index, for the old names of classes.",
+            (Edit(f"from {module} import BertModel", "from transformers import BertModel"),),
+            recipes=(
+                Recipe(
+                    title="Install the old package, where its classes are needed",
+                    steps=(
+                        Action(install=(module.replace("_", "-"),), options=(Option.HOLD_TORCH,)),
+                    ),
+                ),
             ),
-        ),
+        )
+        for module in ("pytorch_transformers", "pytorch_pretrained_bert")
     ),
 )
