@@ -35,6 +35,7 @@ _LIBRARIES = (
 _ABOVE, _LONGEST, _FURTHEST = 80, 1000, 4000
 _OLDEST = "7.5"
 """The compute capability that FlashInfer and SGLang need at least."""
+_NAME_SINCE = Version("0.11")
 _OPTION_SINCE = Version("0.13")
 """vLLM takes --attention-backend since this release; before there was a variable alone."""
 
@@ -53,7 +54,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     for event in case.of("cuda-error", "no-kernel-image", "runtime-error") if server else ():
         if not _FAULT.search(event.text) or not (library := _library(case, event)):
             continue
-        old = _too_old(case, event) if library == "FlashInfer" else None
+        old = _too_old(case, event, server) if library == "FlashInfer" else None
         yield old or _another(case, event, server, library)
         return
 
@@ -67,7 +68,7 @@ def _library(case: Case, event: Event) -> str:
     return ""
 
 
-def _too_old(case: Case, event: Event) -> Explanation | None:
+def _too_old(case: Case, event: Event, server: str) -> Explanation | None:
     gpu = gpu_of(case, event)
     if gpu is None or Version(gpu.capability) >= Version(_OLDEST):
         return None
@@ -81,29 +82,44 @@ def _too_old(case: Case, event: Event) -> Explanation | None:
             "No release and no build of FlashInfer has code for this GPU, and SGLang calls it for "
             "more than attention. vLLM has code for 7.0 until 0.10.",
             recipes=(
-                Recipe(
-                    title="Serve the model with a vLLM that has code for this GPU",
-                    note="In an environment of its own. Models newer than it are not served.",
-                    steps=(
-                        Action(run=("uv", "venv", ".venv-vllm", "--python", "3.12")),
-                        Action(
-                            run=(
-                                *("uv", "pip", "install", "--python", ".venv-vllm"),
-                                *("vllm==0.10.2", "transformers<5"),
-                            )
-                        ),
-                    ),
-                ),
-                code(
-                    "Have SGLang do without FlashInfer, as far as it can",
-                    "the command that starts the server",
-                    "--attention-backend triton --sampling-backend pytorch",
-                    note="The names of both options before 0.3: --disable-flashinfer and "
-                    "--disable-flashinfer-sampling.",
-                ),
+                *(_for_volta() if Version(gpu.capability) >= _VOLTA else ()),
+                *(_without_flashinfer() if server == "SGLang" else _for_vllm("FlashInfer", None)),
             ),
             severity=Severity.ERROR,
             name="attention-not-for-gpu",
+        ),
+    )
+
+
+_VOLTA = Version("7.0")
+
+
+def _for_volta() -> tuple[Recipe, ...]:
+    return (
+        Recipe(
+            title="Serve the model with a vLLM that has code for this GPU",
+            note="In an environment of its own. Models newer than it are not served.",
+            steps=(
+                Action(run=("uv", "venv", ".venv-vllm", "--python", "3.12")),
+                Action(
+                    run=(
+                        *("uv", "pip", "install", "--python", ".venv-vllm"),
+                        *("vllm==0.10.2", "transformers<5"),
+                    )
+                ),
+            ),
+        ),
+    )
+
+
+def _without_flashinfer() -> tuple[Recipe, ...]:
+    return (
+        code(
+            "Have SGLang do without FlashInfer, as far as it can",
+            "the command that starts the server",
+            "--attention-backend triton --sampling-backend pytorch",
+            note="The names of both options before 0.3: --disable-flashinfer and "
+            "--disable-flashinfer-sampling.",
         ),
     )
 
@@ -140,6 +156,8 @@ def _another(case: Case, event: Event, server: str, library: str) -> Explanation
 
 def _for_vllm(library: str, release: str | None) -> tuple[Recipe, ...]:
     other = "FLASH_ATTN" if library == "Triton attention" else "TRITON_ATTN"
+    before = "TRITON_ATTN_VLLM_V1" if other == "TRITON_ATTN" else other
+    early = release is not None and Version(release) < _NAME_SINCE
     option = code(
         "Start the server with another attention library",
         "the command that starts the server",
@@ -148,8 +166,9 @@ def _for_vllm(library: str, release: str | None) -> tuple[Recipe, ...]:
     )
     older = variables(
         "Start the server with another attention library",
-        {"VLLM_ATTENTION_BACKEND": other},
+        {"VLLM_ATTENTION_BACKEND": before if early else other},
         use_if=() if release else ("vLLM is older than 0.13",),
+        note="" if release or before == other else f"Before 0.11 the name is {before}.",
     )
     if release is None:
         return (option, older)

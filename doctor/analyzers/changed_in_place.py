@@ -60,7 +60,11 @@ def _stepped(case: Case, event: Event) -> Explanation:
         recipes.append(
             Recipe(
                 title="Go back to torch 1.4, which did not look",
-                use_if=("the code cannot be changed", "the GPU is older than the RTX 30"),
+                use_if=(
+                    "the code cannot be changed",
+                    "the GPU is older than the RTX 30",
+                    *(() if python else ("Python is 3.5 to 3.8",)),
+                ),
                 steps=(Action(install=("torch==1.4.0",), companions=("torchvision==0.5.0",)),),
                 note="The gradients are then computed with the changed weights, as in the paper's "
                 "own runs.",

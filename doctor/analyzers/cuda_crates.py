@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
-from doctor.analyzers.recipes import LINUX, WINDOWS, code, fitting, variables
+from doctor.analyzers.recipes import LINUX, WINDOWS, code, command, fitting, variables
 from doctor.model.issues import Recipe
 
 _NO_TOOLKIT = re.compile(
@@ -45,15 +45,20 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 
 _TOOLKIT: tuple[Recipe, ...] = (
+    command(
+        "Install NVIDIA's CUDA toolkit, and build in a new console",
+        *("winget", "install", "--exact", "--id", "Nvidia.CUDA"),
+        use_if=(WINDOWS, "no toolkit is installed"),
+        note="It is the newest one; an old crate may need the CUDA of its time (NVIDIA's CUDA "
+        "Toolkit Archive).",
+    ),
     Recipe(
-        title="Install NVIDIA's CUDA toolkit, and build in a new console",
-        use_if=(WINDOWS,),
+        title="Name the toolkit that is installed",
+        use_if=(WINDOWS, "a toolkit is installed"),
         steps=variables(
             "", {"CUDA_PATH": r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\<version>"}
         ).steps,
         ask={"version": "the folder of the installed toolkit, as v12.8"},
-        note="winget install Nvidia.CUDA installs the newest one; an old crate may need the CUDA "
-        "of its time (NVIDIA's CUDA Toolkit Archive).",
     ),
     variables(
         "Name the toolkit, after it is installed",

@@ -221,7 +221,7 @@ def _legacy(event: Event, driver: str, kernel: str, error: str) -> Explanation:
         "it: a newer driver does not serve the card, and other headers or another gcc do not "
         "help." + (f" The first error is {error}." if error else ""),
         (
-            *(packages if fedora else ()),
+            *(packages if fedora and branch != "304" else ()),
             _older_kernel("Start an older kernel that the driver was made for", kernel, ()),
             command(
                 "See which card it is, and whether the open driver nouveau serves it",

@@ -94,7 +94,15 @@ _APPLICATIONS = (
     _Application(
         re.compile(r"(?i)ComfyUI[/\\](?:main|nodes|server|execution|comfy\w{0,12}[/\\]|app[/\\])"),
         "ComfyUI",
-        (_requirements("ComfyUI/requirements.txt"),),
+        (
+            _requirements("requirements.txt"),
+            command(
+                "Install its requirements with the Python of the portable package",
+                *(".\\python_embeded\\python.exe", "-m", "pip", "install"),
+                *("-r", "ComfyUI\\requirements.txt"),
+                use_if=(WINDOWS, "the current folder is that of the portable package"),
+            ),
+        ),
     ),
 )
 _ADDON = re.compile(r"[/\\](custom_nodes|extensions|extensions-builtin)[/\\]([^/\\]{1,100})[/\\]")

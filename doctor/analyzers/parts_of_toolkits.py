@@ -53,7 +53,7 @@ def _rocm(case: Case, event: Event) -> Explanation:
         (
             command(
                 "Install AMD's ROCm whole",
-                *("amdgpu-install", "-y", usecase, *(("--no-dkms",) if wsl else ())),
+                *("amdgpu-install", "-y", usecase, "--no-dkms"),
                 sudo=True,
                 use_if=(LINUX, "the package amdgpu-install of AMD is installed"),
                 note="Take the distribution's hipcc away afterwards, where /usr/bin/hipcc is not "
@@ -61,7 +61,7 @@ def _rocm(case: Case, event: Event) -> Explanation:
                 + (
                     "AMD's guide for the Radeon under WSL names the release and its torch."
                     if wsl
-                    else "With --no-dkms the driver's module stays as it is."
+                    else "--no-dkms leaves the driver's module as it is."
                 ),
             ),
             command(

@@ -205,6 +205,7 @@ _MERGE = Text(
             use_if=("the current folder is the clone", "nothing of your own in it is needed"),
             steps=(Action(run=("git", "checkout", "HEAD", "--", "{log.file}")),),
             note="git stash list shows what was set aside. Then start the program again.",
+            safe=False,
         ),
         command(
             "See which files are in that state",
@@ -257,9 +258,9 @@ _TABLE: dict[str, Text] = {
                 title="Take NVIDIA's build of TensorFlow 1",
                 use_if=(
                     LINUX,
-                    "the program needs TensorFlow 1, and the card is an RTX 30 or newer",
+                    "the program needs TensorFlow 1, and the card is an RTX 30 or 40",
                 ),
-                shown=(r"RTX ?[345]0\d0",),
+                shown=(r"RTX ?[34]0\d0",),
                 steps=(
                     Action(
                         run=(
@@ -306,7 +307,7 @@ _TABLE: dict[str, Text] = {
             code(
                 "Choose a full checkpoint of the script's generation",
                 "the setting pretrained_model_name_or_path",
-                "runwayml/stable-diffusion-v1-5, or a full checkpoint (2 GB and more)",
+                "stable-diffusion-v1-5/stable-diffusion-v1-5, or a full checkpoint (2 GB and more)",
                 before="the file that was chosen",
                 note="Stable Diffusion 2 wants --v2. SDXL wants the scripts whose names begin with "
                 "sdxl_, Flux and SD3 those of their names.",
@@ -323,8 +324,11 @@ _TABLE: dict[str, Text] = {
                 title="Take the releases that fairseq is made for",
                 use_if=("the program is fairseq, or uses it",),
                 shown=("fairseq",),
-                steps=(Action(install=("hydra-core>=1.0.7,<1.1", "omegaconf<2.1")),),
-                note="pip 24.1 and newer refuses that omegaconf: pip<24.1 first.",
+                steps=(
+                    Action(install=("pip<24.1",)),
+                    Action(install=("hydra-core>=1.0.7,<1.1", "omegaconf<2.1")),
+                ),
+                note="pip 24.1 and newer refuses that omegaconf.",
             ),
             code(
                 "Give the key in the command",

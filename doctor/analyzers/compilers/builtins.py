@@ -83,6 +83,7 @@ def _for_rocm() -> tuple[Recipe, ...]:
             "Update ROCm to the release that the sources are written for",
             "amdgpu-install",
             "--usecase=rocm",
+            "--no-dkms",
             sudo=True,
             use_if=("these very sources are needed",),
             note="The amdgpu-install of a release brings that release; AMD's page for ROCm has it.",

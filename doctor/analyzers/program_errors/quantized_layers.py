@@ -39,7 +39,7 @@ QUANTIZED_LAYER = Text(
         code(
             "Load the variant that its authors quantized",
             "the name of the model",
-            "from_pretrained(name-Int4)",
+            'from_pretrained("<name>-Int4")',
             before="from_pretrained(name, load_in_4bit=True)",
             use_if=("the page of the model offers one: Int4, AWQ, GPTQ",),
         ),
