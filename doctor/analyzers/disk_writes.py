@@ -280,7 +280,7 @@ def _managed(case: Case, event: Event) -> Explanation:
             Recipe(
                 title="Make an environment, and install into it",
                 steps=(
-                    Action(run=("python3", "-m", "venv", ".venv")),
+                    Action(run=("{python.executable}", "-m", "venv", ".venv")),
                     Action(run=(".venv/bin/python", "-m", "pip", "install", "<package>")),
                 ),
                 ask={"package": "what was to be installed"},

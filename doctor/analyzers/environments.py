@@ -102,7 +102,7 @@ _TABLE: dict[str, Text] = {
                 use_if=("the program is to compute on a GPU",),
             ),
             variables(
-                "Hide the word from a job for the processor",
+                "Empty the variable for a job that computes on the processor",
                 {"CUDA_VISIBLE_DEVICES": ""},
                 use_if=("the program needs no GPU",),
             ),
@@ -182,14 +182,14 @@ _TABLE: dict[str, Text] = {
         "an older cudarc asks for names that do not exist.",
         (
             command(
-                "Put the folder of CUDA's libraries on PATH, then see whether the file is found",
+                "See whether the file is on PATH",
                 "where.exe",
                 "{log.library}64_*.dll",
                 use_if=(WINDOWS,),
                 look=True,
-                note="The folder is bin of the toolkit, bin\\x64 from CUDA 13 on. Windows reads "
-                "PATH and no LD_LIBRARY_PATH. Where the file is there under another number, take a "
-                "newer release of the program, or the CUDA release that it was made for. Do not "
+                note="Its folder belongs there: bin of the toolkit, bin\\x64 from CUDA 13 on. "
+                "Windows reads PATH and no LD_LIBRARY_PATH. Where the file is there under another "
+                "number, take a newer release of the program, or the CUDA release that it was made for. Do not "
                 "rename the file.",
             ),
             command(

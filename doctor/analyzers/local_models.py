@@ -344,8 +344,8 @@ _TABLE: dict[str, Text] = {
         "such an array.",
         (
             command(
-                "Read the prompt in smaller pieces",
-                *("python3", "-m", "mlx_lm", "generate", "--model", "<model>"),
+                "Keep a shorter cache of the prompt",
+                *("{python.executable}", "-m", "mlx_lm", "generate", "--model", "<model>"),
                 *("--max-kv-size", "4096", "--prompt", "<prompt>"),
                 ask={"model": "the name of the model", "prompt": "your prompt"},
                 use_if=(MACOS, "the program is mlx_lm"),

@@ -59,7 +59,7 @@ def _explanation(case: Case, event: Event) -> Explanation:
     )
     look = Recipe(
         title="See whether this machine reaches any server",
-        steps=(Action(run=("python3", "-c", _LOOK)),),
+        steps=(Action(run=("{python.executable}", "-c", _LOOK)),),
         lasting=False,
     )
     return explanation(

@@ -126,7 +126,7 @@ _TABLE: dict[str, Text] = {
                 "Run the program under a virtual display",
                 "xvfb-run",
                 "-a",
-                "python3",
+                "{python.executable}",
                 "<program>",
                 use_if=(LINUX,),
                 ask={"program": "the program, with its options"},

@@ -122,7 +122,7 @@ _TABLE: dict[str, Text] = {
         (
             command(
                 "See the release that is here; then build the engine again with it",
-                "python3",
+                "{python.executable}",
                 "-c",
                 "import tensorrt_llm; print(tensorrt_llm.__version__)",
                 note="For Triton, build it inside the image that serves it.",

@@ -152,7 +152,7 @@ _TABLE: dict[str, Text] = {
                 "-n",
                 "<processes>",
                 "--allow-run-as-root",
-                "python3",
+                "{python.executable}",
                 "<program>",
                 ask={
                     "processes": "tp_size times pp_size, as config.json in the folder of the "

@@ -46,7 +46,7 @@ _NO_TYPE = Text(
     (
         command(
             "See what config.json names",
-            "python3",
+            "{python.executable}",
             "-m",
             "json.tool",
             "<folder>/config.json",
