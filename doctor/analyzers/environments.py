@@ -189,8 +189,8 @@ _TABLE: dict[str, Text] = {
                 look=True,
                 note="Its folder belongs there: bin of the toolkit, bin\\x64 from CUDA 13 on. "
                 "Windows reads PATH and no LD_LIBRARY_PATH. Where the file is there under another "
-                "number, take a newer release of the program, or the CUDA release that it was made for. Do not "
-                "rename the file.",
+                "number, take a newer release of the program, or the CUDA release that it was made "
+                "for. Do not rename the file.",
             ),
             command(
                 "See whether the loader knows the library",

@@ -19,7 +19,12 @@ _LOOK_AT_PROCESSOR = command(
 _WITHOUT_AVX2 = Recipe(
     title="Compile llama-cpp-python on this machine, without AVX2",
     steps=(
-        Action(env={"CMAKE_ARGS": "-DGGML_AVX2=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF"}),
+        Action(
+            env={
+                "CMAKE_ARGS": "-DGGML_NATIVE=OFF -DGGML_AVX2=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF "
+                "-DGGML_BMI2=OFF"
+            }
+        ),
         Action(
             install=("llama-cpp-python",),
             options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE, Option.NO_BINARY),
