@@ -136,6 +136,13 @@ _STATUS = {
 }
 
 
+_INSTALLER = re.compile(
+    r"\b(?:pip|uv|conda|mamba|poetry|pdm|pipenv|pixi|hatch)\b|^\s{0,8}(?:Collecting|Downloading) \S"
+    r"|distutils|setuptools|PackageIndex|package index"
+)
+"""What shows that packages were fetched."""
+
+
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield one explanation of failed connections."""
     yield from _connection(case)
@@ -151,7 +158,8 @@ def _connection(case: Case) -> Iterator[Explanation]:
     if _HUB.search(near) or _HUB.search(event.text):
         return  # the Hub is answered by hugging_face.py
     hosts = [next(one for one in match.groups() if one) for match in _HOST.finditer(near)]
-    host = hosts[0] if hosts else "the package index"
+    index = any(_INSTALLER.search(line) for line in case.log.lines)
+    host = hosts[0] if hosts else "the package index" if index else "the server"
     status = event.objects.get("status", "")
     recipes: tuple[Recipe, ...] = ()
     if status in _STATUS:

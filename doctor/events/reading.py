@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ _MOST = 2000
 """Events of one log."""
 _SHOWN = 300
 _PYTHON = "Python"
+_STATEMENT = "raise-statement"
+_PLACE = re.compile(r"\s{0,80}File \"[^\"]{1,600}\", line \d{1,7}, in ")
 _EXCEPTION = (
     r"^\s{0,80}(?P<type>[A-Za-z_][\w.]{1,200})(?:\[[\w., ]{1,80}\])?(?:: (?P<message>.{1,500}))?"
 )
@@ -103,9 +106,18 @@ def _read(log: Log) -> tuple[Event, ...]:
     found.look((at, calls[at]) for at in order)
     found.look_back((at, calls[at]) for at in reversed(order))
     blocks = tracebacks(lines, starts)
+    found.drop(_quoted(lines, blocks))
     for block in blocks:
         found.add_exception(block)
     return tuple(_placed(found.events(), blocks))
+
+
+def _quoted(lines: Sequence[str], blocks: Sequence[Traceback]) -> Iterator[int]:
+    """Yield the lines of source below the frames of tracebacks: nobody printed what they hold."""
+    for block in blocks:
+        for at in range(block.start + 2, block.exception):
+            if _PLACE.match(normal(lines[at - 1]).text) and not _PLACE.match(lines[at]):
+                yield at
 
 
 def _candidates(lines: Sequence[str]) -> tuple[dict[int, frozenset[int]], list[int]]:
@@ -213,6 +225,15 @@ class _Found:
             general=general,
             process=line.process,
         )
+
+    def drop(self, quoted: Iterable[int]) -> None:
+        """Leave out the events of lines of source, but for what they raise."""
+        for at in quoted:
+            if at in self._events:
+                here = self._events[at]
+                self._events[at] = {
+                    number: event for number, event in here.items() if event.kind == _STATEMENT
+                }
 
     def add_exception(self, block: Traceback) -> None:
         """Add the exception of a traceback whose line holds no other event."""

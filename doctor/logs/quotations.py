@@ -1,5 +1,8 @@
 """Lines of a log that report nothing of its program: quoted sources, and pip's own builds.
 
+Sources stand in here-documents, in files that a command shows, in differences and messages of git,
+and in texts that are nothing but a source.
+
 A here-document writes a file (POSIX.1-2017, Shell Command Language, 2.7.4). `cat` and `grep` show
 one. rustc quotes the lines that it warns about. `pip -v` shows how it fills the environment in
 which it builds a package, and compares that with the packages outside of it.
@@ -34,6 +37,33 @@ _OUTSIDE = re.compile(
     r"\s{1,8}(?:ERROR: pip's dependency resolver|Successfully installed "
     r"|[\w.-]{1,80} \d\S{0,40} requires .{1,300}, but you (?:have|do not))"
 )
+_HUNK = re.compile(r"@@ -\d{1,7}(?:,(\d{1,6}))? \+\d{1,7}(?:,(\d{1,6}))? @@")
+"""Where a part of a unified difference begins, with how many lines it has of each file."""
+_COMMITS = re.compile(r"git\b.{0,200}\b(?:commit|log|show|tag|rebase|cherry-pick|shortlog)\b")
+_SUBJECT = re.compile(
+    r"\[[\w./ ()-]{1,100} [0-9a-f]{7,40}\] |[* |\\/]{0,12}[0-9a-f]{7,40} |Author: |Date: |commit | {4}"
+)
+"""What git prints of messages: after a commit, and in its log."""
+_BARE_HEADING = re.compile(r"#{2,6} \w{1,60}$")
+_CODE = re.compile(
+    r"\s{0,80}(?:(?:async )?def |class |(?:el)?if |else\b|for |while |try:|except\b|finally:|with "
+    r"|return\b|import |from \S{1,100} import |raise\b|assert |pass$|continue$|break$|yield\b|@\w"
+    r"|#|//|/\*|\*|fn |func |let |pub |use |impl |struct |enum |namespace |template ?<|static "
+    r"|const |void |auto |global |nonlocal |del |lambda "
+    r"|[\w.\[\]'\", ]{1,80}(?:: [\w.\[\], |]{1,60})? ?[-+*/|&]?= |f?r?[\"'].{0,300}[\"'],?\)?$)"
+    r"|.{0,390}[{}()\[\],;:\\]\s{0,4}$"
+)
+_STRUCTURE = re.compile(
+    r"\s{0,80}(?:(?:async )?def \w{1,80}\(|class \w{1,80}\b.{0,200}:$|return\b|(?:el)?if .{1,300}:$"
+    r"|else:$|try:$|except\b.{0,200}:$|for .{1,200}:$|fn \w|func \w|namespace \w|template ?<|[})];?$)"
+)
+_PRINTED = re.compile(
+    r"\s{0,3}(?:Traceback \(most recent call last\)|\$ \S|>>> |(?:[\w.]{0,80}(?:Error|Exception)"
+    r"|(?i:error|fatal|warning|panic))(?:\[\w{1,9}\])?: |\[?\d{4}-\d\d-\d\d|\S{1,200}:\d{1,6}:)"
+)
+"""What a program prints, and no source holds at the beginning of a line."""
+_LEAST, _SHARE, _STRUCTURES = 12, 0.85, 4
+"""Lines that a source has at least, the share of them that reads like code, and statements."""
 _LONGEST = 400
 _MOST = 2000
 """Lines of one file that are left out."""
@@ -43,7 +73,10 @@ _MISSED = 50
 
 def without_quotations(lines: Sequence[str]) -> tuple[str, ...]:
     """Return lines with those emptied that report nothing; their number stays."""
-    quoted = {at for found in (_files, _found, _warned, _filled) for at in found(lines)}
+    if _is_source(lines):
+        return ("",) * len(lines)
+    finders = (_files, _found, _warned, _filled, _differences, _messages)
+    quoted = {at for found in finders for at in found(lines)}
     if not quoted:
         return tuple(lines)
     return tuple("" if at in quoted else line for at, line in enumerate(lines))
@@ -109,3 +142,48 @@ def _warned(lines: Sequence[str]) -> Iterator[int]:
             if not _QUOTED.match(lines[row][:20]):
                 break
             yield row
+
+
+def _is_source(lines: Sequence[str]) -> bool:
+    """Say whether a text is nothing but a part of a source, with no line that a program printed."""
+    if len(lines) > _MOST:
+        return False
+    written = [line[:_LONGEST].rstrip() for line in lines if line.strip()]
+    if len(written) < _LEAST or any(map(_PRINTED.match, written)):
+        return False
+    structures = sum(_STRUCTURE.match(line) is not None for line in written)
+    code = sum(_CODE.match(line) is not None for line in written)
+    return structures >= _STRUCTURES and code >= _SHARE * len(written)
+
+
+def _differences(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines of unified differences, as many as their headings count."""
+    last = 0
+    for at, line in enumerate(lines):
+        if at < last or "@@ -" not in line or not (hunk := _HUNK.match(line[:_LONGEST].lstrip())):
+            continue
+        old, new = (int(number or 1) for number in hunk.groups())
+        yield at
+        last = at + 1
+        while last < len(lines) and (old > 0 or new > 0):
+            sign = lines[last][:1]
+            if sign not in ("", " ", "+", "-", "\\"):
+                break
+            old -= sign in ("", " ", "-")
+            new -= sign in ("", " ", "+")
+            yield last
+            last += 1
+
+
+def _messages(lines: Sequence[str]) -> Iterator[int]:
+    """Yield commands of git that hold or list messages of commits, these, and bare headings."""
+    listing = False
+    for at, line in enumerate(lines):
+        if prompt := _PROMPT.match(line[:_LONGEST]):
+            listing = _COMMITS.match(line[prompt.end() : _LONGEST]) is not None
+            if listing:
+                yield at
+        elif (listing and _SUBJECT.match(line[:_LONGEST])) or (
+            line.startswith("##") and _BARE_HEADING.match(line[:_LONGEST].rstrip())
+        ):
+            yield at

@@ -130,8 +130,9 @@ VOICES = (
         (
             Form(
                 "cpu-lacks-instructions",
-                r"(?i)(?:compiled to use|requires?|without|doesn't support|does not "
-                r"support|needs?|no) "
+                # TensorFlow also says what it "wasn't compiled to use", which is no failure.
+                r"(?i)(?:(?:was|is|were|been) compiled to use|requires?|without|doesn't support"
+                r"|does not support|needs?|no) "
                 r"(?P<feature>AVX2?|AVX-?512\w*|SSE4\.?[12]|FMA|F16C)(?: instructions| "
                 r"support)?.{0,80}"
                 r"(?:not available|on your (?:machine|cpu)|your cpu|this cpu|processor|not "
