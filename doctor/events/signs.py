@@ -32,6 +32,13 @@ PLACES = (
         r"\bOS ?:? {0,4}(?:Name: {1,20})?(?:Microsoft )?[Ww]in(?:dows)? ?(?:1[01]|8|7|Server)",
         ("windows", "os: win"),
     ),
+    # The banner of Python names its compiler and its platform.
+    Sign(
+        "os",
+        "windows",
+        r"\[MSC v\.\d{4} \d\d bit[^\]]{0,20}\].{0,40} on win32\b",
+        ("on win32",),
+    ),
     Sign(
         "os",
         "windows",
@@ -184,6 +191,13 @@ PLACES = (
         r"microsoft-standard-WSL|/usr/lib/wsl/|\bWSL ?2\b|" + _START + r"/mnt/[a-z]/",
         ("microsoft-standard-wsl", "/usr/lib/wsl/", "wsl2", "wsl 2", "/mnt/"),
     ),
+    # WSL 1, and a heading above what was printed there.
+    Sign(
+        "wsl",
+        "yes",
+        r"\bWSL ?1\b|^[#*\s]{0,8}(?:[\w.]{1,20} ){0,4}WSL[*:\s]{0,6}$",
+        ("wsl",),
+    ),
     # A sentence, not an item of a form.
     Sign(
         "wsl",
@@ -203,7 +217,7 @@ PLACES = (
         "jetson",
         "",
         r"\b(?P<value>[Jj]etson(?: (?:AGX |Orin ?|Xavier ?|Nano ?|TX2 ?|NX ?|Thor ?){1,3})?"
-        r"|JetPack \d[\d.]{0,5}|L4T \d\d\.\d[\d.]{0,4}|\w{1,20}-tegra\b|nvidia-l4t-\w{2,20}"
+        r"|(?:JetPack|Jetpack|jetpack) \d[\d.]{0,5}|L4T \d\d\.\d[\d.]{0,4}|\w{1,20}-tegra\b|nvidia-l4t-\w{2,20}"
         r"|nvcr\.io/nvidia/l4t-\w{2,20})",
         ("jetson", "jetpack", "l4t", "-tegra"),
     ),

@@ -27,7 +27,8 @@ _BADLY = re.compile(
 )
 
 _TRIES = re.compile(
-    r"(?i)\battempt \d{1,4}(?:/| of )\d.{0,300}\bretry|\bretrying in \d|\bretry \d{1,4}(?:/| of )\d"
+    r"(?i)\battempt \d{1,4}(?:/| of )\d.{0,300}\bretry|\bretrying in \d"
+    r"|\bretry \d{1,4}(?:/| of )\d"
 )
 """What a line says of a try that is followed by another one."""
 _ECHOED = re.compile(r"&& {0,3}echo [\"']?(?P<word>\w{2,40})[\"']?$")

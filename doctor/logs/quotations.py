@@ -41,7 +41,8 @@ _HUNK = re.compile(r"@@ -\d{1,7}(?:,(\d{1,6}))? \+\d{1,7}(?:,(\d{1,6}))? @@")
 """Where a part of a unified difference begins, with how many lines it has of each file."""
 _COMMITS = re.compile(r"git\b.{0,200}\b(?:commit|log|show|tag|rebase|cherry-pick|shortlog)\b")
 _SUBJECT = re.compile(
-    r"\[[\w./ ()-]{1,100} [0-9a-f]{7,40}\] |[* |\\/]{0,12}[0-9a-f]{7,40} |Author: |Date: |commit | {4}"
+    r"\[[\w./ ()-]{1,100} [0-9a-f]{7,40}\] |[* |\\/]{0,12}[0-9a-f]{7,40} |Author: |Date: |commit "
+    r"| {4}"
 )
 """What git prints of messages: after a commit, and in its log."""
 _BARE_HEADING = re.compile(r"#{2,6} \w{1,60}$")
@@ -54,8 +55,8 @@ _CODE = re.compile(
     r"|.{0,390}[{}()\[\],;:\\]\s{0,4}$"
 )
 _STRUCTURE = re.compile(
-    r"\s{0,80}(?:(?:async )?def \w{1,80}\(|class \w{1,80}\b.{0,200}:$|return\b|(?:el)?if .{1,300}:$"
-    r"|else:$|try:$|except\b.{0,200}:$|for .{1,200}:$|fn \w|func \w|namespace \w|template ?<|[})];?$)"
+    r"\s{0,80}(?:(?:async )?def \w{1,80}\(|class \w{1,80}\b.{0,200}:$|return\b"
+    r"|(?:el)?if .{1,300}:$|else:$|try:$|except\b.{0,200}:$|for .{1,200}:$|fn \w|func \w|namespace \w|template ?<|[})];?$)"
 )
 _PRINTED = re.compile(
     r"\s{0,3}(?:Traceback \(most recent call last\)|\$ \S|>>> |(?:[\w.]{0,80}(?:Error|Exception)"

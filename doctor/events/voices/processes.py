@@ -19,7 +19,7 @@ VOICES = (
             ),
             Form(
                 "killed-by-signal",
-                r"(?:^|: line \d{1,6}: {1,6}\d{1,7} )(?P<said>Killed|Segmentation "
+                r"(?:^['`\"]?|: line \d{1,6}: {1,6}\d{1,7} )(?P<said>Killed|Segmentation "
                 r"fault|Illegal instruction|"
                 r"Bus error|Aborted|Terminated)(?:[ \t]{2,60}\S.{0,200}|: \d{1,2}|\.)?[ \t]{0,10}$",
                 (
@@ -30,6 +30,20 @@ VOICES = (
                     "aborted",
                     "terminated",
                 ),
+            ),
+            # A sentence of a user who does not paste the line itself.
+            Form(
+                "killed-by-signal",
+                r"(?i)\b(?P<said>illegal instruction|segmentation fault|bus error)\b.{0,40}"
+                r"\bcore dumped\b",
+                ("core dumped",),
+            ),
+            # bindgen_cuda prints the status of a shell, in hexadecimal, as a heading.
+            Form(
+                "exit-status",
+                r"^\s{0,8}# --error (?P<status>0x[0-9a-fA-F]{1,8}) --",
+                ("# --error 0x",),
+                level=Level.WRAPPER,
             ),
             Form(
                 "killed-by-signal",
