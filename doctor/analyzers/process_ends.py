@@ -5,10 +5,13 @@ What signals and exit statuses mean stands in `matrices/codes`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.compilers.resources import FEWER
 from doctor.analyzers.gguf import updates
+from doctor.analyzers.machine import lines_around
 from doctor.analyzers.other_gpus import crash_in_hip
 from doctor.analyzers.recipes import (
     LINUX,
@@ -90,6 +93,8 @@ def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanatio
     is_arm = case.context.jetson or case.context.machine == "aarch64"
     if name == "SIGILL" and is_arm:
         recipes = (_ON_ARM,)
+    elif name == "SIGKILL" and any(_BUILDS.search(one) for one in lines_around(case, event, 6, 6)):
+        recipes = (*FEWER, killed_for_memory())
     elif name == "SIGILL" and any("ollama" in line for line in case.log.lines):
         recipes = (*updates(case), *recipes)
     rank = f" (local rank {event.objects['rank']})" if event.objects.get("rank") else ""
@@ -121,6 +126,11 @@ def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanatio
     )
 
 
+_BUILDS = re.compile(
+    r"\b(?:nvcc|cicc|ptxas|cudafe\+\+|hipcc|cc1plus|bindgen_cuda|rustc|cargo build|ninja|cmake"
+    r"|setup\.py|g?make\[\d)\b|[Bb]uilding wheel|^\s{0,12}Compiling \S{1,60} v\d"
+)
+"""What shows that a compiler was at work where a process was killed."""
 _TITLES = {
     "SIGKILL": "The process was killed (signal 9), most often since memory ran out",
     "SIGSEGV": "The process crashed in compiled code (segmentation fault, signal 11)",

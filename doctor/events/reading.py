@@ -107,6 +107,7 @@ def _read(log: Log) -> tuple[Event, ...]:
     found.look_back((at, calls[at]) for at in reversed(order))
     blocks = tracebacks(lines, starts)
     found.drop(_quoted(lines, blocks))
+    found.without_title()
     for block in blocks:
         found.add_exception(block)
     return tuple(_placed(found.events(), blocks))
@@ -235,6 +236,23 @@ class _Found:
                     number: event for number, event in here.items() if event.kind == _STATEMENT
                 }
 
+    def without_title(self) -> None:
+        """Leave out what the first line says, where it is a title of what stands below in full."""
+        at = next((at for at, line in enumerate(self._lines) if line.strip()), 0)
+        if at not in self._events or any(map(str.strip, self._lines[at + 1 : at + 2])):
+            return
+        below = {
+            event.kind
+            for place, here in self._events.items()
+            if place > at
+            for event in here.values()
+            if event.level is not Level.WRAPPER
+        }
+        here = self._events[at]
+        self._events[at] = {
+            number: event for number, event in here.items() if event.kind not in below
+        }
+
     def add_exception(self, block: Traceback) -> None:
         """Add the exception of a traceback whose line holds no other event."""
         here = self._events.setdefault(block.exception, {})
@@ -251,6 +269,8 @@ class _Found:
         """Yield the events in the order of their lines, of each line the most specific ones."""
         for at in sorted(self._events):
             here = [self._events[at][number] for number in sorted(self._events[at])]
+            if not here:
+                continue
             yield from _most_specific(here)
 
 

@@ -24,16 +24,18 @@ _CRASH = (
     r"|clang frontend command failed|(?:Segmentation fault|Bus error|Illegal instruction) signal "
     r"terminated program (?P<program>\w{1,20})"
 )
-_FEWER = (
+FEWER = (
     Recipe(
         title="Compile one file at a time",
-        note="ninja starts a compiler for each core; CUDA sources need up to several GiB each.",
+        note="ninja, and the build scripts of Rust, start a compiler for each core; CUDA sources "
+        "need up to several GiB each. What is compiled already stays.",
         steps=(
             Action(
                 env={
                     "MAX_JOBS": "1",
                     "CMAKE_BUILD_PARALLEL_LEVEL": "1",
                     "CARGO_BUILD_JOBS": "1",
+                    "RAYON_NUM_THREADS": "1",
                     "NVCC_THREADS": "1",
                 }
             ),
@@ -75,7 +77,7 @@ def _memory(case: Case, event: Event, program: str) -> Explanation:
                 if inside
                 else ""
             ),
-            recipes=_FEWER,
+            recipes=FEWER,
             name="compiler-out-of-memory",
         ),
     )
@@ -115,7 +117,7 @@ def _crash(event: Event) -> Explanation:
             "release of it mostly compiles the same file. Crashes at changing places mean faulty "
             "memory, or too little of it.",
             recipes=(
-                *_FEWER,
+                *FEWER,
                 Recipe(
                     title="Build with another release of the compiler",
                     use_if=("it crashes at the same file each time",),

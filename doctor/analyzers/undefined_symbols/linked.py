@@ -11,6 +11,7 @@ from doctor.analyzers.link_recipes import cudnn_8, device_libraries, linked
 from doctor.analyzers.machine import lines_around
 from doctor.analyzers.recipes import by_system
 from doctor.analyzers.undefined_symbols.builds import OF_VISUAL_STUDIO
+from doctor.analyzers.undefined_symbols.msvc import newer_msvc, of_newer_msvc
 from doctor.analyzers.undefined_symbols.owners import library_of
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe, Snippet
@@ -76,6 +77,8 @@ def _owner(symbol: str) -> str:
 
 def _explain(case: Case, owner: str, found: list[tuple[Event, str]]) -> Explanation | None:
     event, symbol = found[0]
+    if of_newer_msvc(symbol):
+        return newer_msvc(case, event, symbol)
     name = symbol if len(symbol) <= 90 else f"{symbol[:89]}…"
     if _DEVICE_LINK.search(symbol):
         return _device_link(event, symbol)

@@ -244,6 +244,69 @@ def _not_linked(event: Event, path: str, symbol: str) -> Explanation:
     )
 
 
+_NEW_ABI = re.compile(r"_Z\w{0,20}N?K?St\w{0,300}(?:B5cxx11|7__cxx11)")
+"""Names of the C++ library that came with GCC 5 and its second form of strings."""
+_CONDA_FOLDER = re.compile(r"(?i)[/\\](?:ana|mini|mamba)?(?:conda|forge)\d?[/\\]|[/\\]envs[/\\]")
+
+
+def _older_than_gcc_5(case: Case, event: Event, path: str, symbol: str) -> Explanation:
+    package = distribution_at(path)
+    conda = bool(_CONDA_FOLDER.search(path)) or bool(fact_text(case, "python.conda"))
+    newer = Recipe(
+        title="Give conda's environment a newer libstdc++",
+        steps=(
+            Action(
+                run=(
+                    *("conda", "install", "-p", "{python.conda|<environment>}"),
+                    *("-c", "conda-forge", "libstdcxx-ng", "libgcc-ng"),
+                )
+            ),
+        ),
+        ask={"environment": "the folder of the conda environment"},
+    )
+    again = Recipe(
+        title="Compile the package again with conda's own compiler",
+        note="The cache of pip holds the wheel of the other compiler, and is passed over.",
+        steps=(
+            Action(
+                run=(
+                    *("conda", "install", "-p", "{python.conda|<environment>}"),
+                    *("-c", "conda-forge", "gxx_linux-64"),
+                )
+            ),
+            Action(
+                install=(package or "<package>",),
+                options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE, Option.NO_BINARY),
+            ),
+        ),
+        ask={
+            "environment": "the folder of the conda environment",
+            **({} if package else {"package": "the package of the file"}),
+        },
+    )
+    beforehand = Recipe(
+        title="Load the libstdc++ of the system beforehand",
+        use_if=(LINUX, "the package was compiled on this system"),
+        steps=(Action(env={"LD_PRELOAD": "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"}),),
+        lasting=False,
+    )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("*/*other-torch*", "*/built-for-another-torch"),
+        detection=detection(
+            event,
+            f"{file_name(path)} was compiled by a newer g++ than the libstdc++ that was loaded: "
+            f"{short(symbol)} is missing",
+            "The name came with GCC 5 and its new form of strings (GLIBCXX_3.4.21). A process loads "
+            "one libstdc++, and an Anaconda brings its own, which is older here than the compiler "
+            "of the system that built the file.",
+            recipes=(newer, again, beforehand) if conda else (beforehand, newer),
+            name="cxx-library-too-old",
+        ),
+    )
+
+
 def of_libstdcxx(case: Case, event: Event, path: str, symbol: str) -> Explanation | None:
     """Explain a symbol of the C++ standard library."""
     file = file_name(path)
@@ -260,6 +323,8 @@ def of_libstdcxx(case: Case, event: Event, path: str, symbol: str) -> Explanatio
         )
     version = symbol.partition(", version ")[2]
     found = symbol_version(version) if version else None
+    if found is None and _NEW_ABI.match(symbol):
+        return _older_than_gcc_5(case, event, path, symbol)
     if found is None:
         return _not_linked(event, path, symbol) if _BASE.match(symbol) else None
     return Explanation(

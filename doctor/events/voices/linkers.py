@@ -69,6 +69,12 @@ VOICES = (
                 r"|(?P<plain>\S{1,900}))",
                 ("unresolved external symbol",),
             ),
+            # In other languages the words are others, and the helpers of the C++ library the same.
+            Form(
+                "undefined-reference",
+                r"error (?P<code>LNK2001|LNK2019)\s?: .{0,120}?\b(?P<plain>__std_[a-z]\w{2,60})\b",
+                ("error lnk2001", "error lnk2019"),
+            ),
             Form(
                 "library-not-linked",
                 r"error LNK1(?:104|181): cannot open (?:input )?file '?"

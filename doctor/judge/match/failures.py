@@ -27,6 +27,8 @@ from doctor.model.scales import Confidence, Severity
 
 _NEAR = 2
 """Lines between two reports of one failure."""
+_TELLING = 20
+"""Characters of a message that shows the same failure wherever it is repeated."""
 
 
 class Failures(NamedTuple):
@@ -151,6 +153,9 @@ def _same_failure(issue: Detection, explanation: Explanation) -> bool:
     return any(
         evidence.source == event.source
         and evidence.line is not None
-        and abs(evidence.line - event.line) <= _NEAR
+        and (
+            abs(evidence.line - event.line) <= _NEAR
+            or (len(event.text) >= _TELLING and event.text in evidence.text)
+        )
         for evidence in issue.evidence
     )

@@ -188,14 +188,27 @@ def _end_of_line(body: str, place: int) -> int:
 def _with_values(pattern: str, text: Text) -> Hit | None:
     """Find the first place that matches, or a later one with values in the place of a template.
 
-    A traceback shows the source of `raise ValueError(f"… ({arch})")` above the message.
+    A traceback shows the source of `raise ValueError(f"… ({arch})")` above the message, and a
+    title repeats the message, often not the whole of it.
     """
     hit = _search(pattern, text)
-    if hit is None or not any(map(_TEMPLATE.search, hit.found.groups.values())):
+    if hit is None or not (
+        _is_title(text, hit) or any(map(_TEMPLATE.search, hit.found.groups.values()))
+    ):
         return hit
     after = _end_of_line(text.body, hit.start + len(hit.found.text))
     later = _search(pattern, msgspec.structs.replace(text, body=text.body[after:]))
     return hit if later is None else Hit(after + later.start, later.found)
+
+
+def _is_title(text: Text, hit: Hit) -> bool:
+    """Say whether a place is the first line of a log, with an empty line below it."""
+    end = _end_of_line(text.body, hit.start + len(hit.found.text))
+    return (
+        text.log is not None
+        and not text.body[: hit.start].lstrip("\n").count("\n")
+        and text.body[end : end + 2] in ("\n\n", "\n\r")
+    )
 
 
 def _find_in(signature: Signature, text: Text) -> Match | None:
