@@ -24,6 +24,13 @@ VOICES = (
                 r"got (?P<here>[\d.]{3,9})",
                 ("this tch version expects pytorch",),
             ),
+            Form(
+                "libtorch-refused",
+                r"download\.pytorch\.org/libtorch/(?:nightly/|test/)?(?P<build>[a-z]{2,4}[\d.]{0,6})/"
+                r"libtorch-[\w-]{3,60}?-(?P<release>\d\.\d{1,2}\.\d)(?:%2B|\+)[\w.]{2,10}\.zip"
+                r".{0,80}?\b(?P<status>403|404)\b",
+                ("download.pytorch.org/libtorch",),
+            ),
         ),
     ),
 )

@@ -25,6 +25,14 @@ _PATH = re.compile(
     r"(?:[A-Za-z]:)?[/\\~][^\s\"'():,]{0,300}[/\\](?:site|dist)-packages[/\\][^\s\"'():,]{1,300}"
 )
 _FRAME = re.compile(r"File \"([^\"]{1,500})\", line \d{1,7}")
+_SHELLS = frozenset(
+    {"IPython", "traitlets", "ipykernel", "jupyter_client", "jupyter_core", "notebook"}
+    | {"jupyterlab", "tornado", "ptpython", "bpython", "streamlit", "debugpy", "pluggy"}
+)
+"""Packages that run the code of others."""
+_IMPORTED = re.compile(r"(?:>>> ?|In \[\d{1,5}\]: ?)(?:import|from) (?P<name>[A-Za-z_]\w{0,60})")
+_TYPED = 12
+"""Lines above a message in which the statement stands that a user typed."""
 _CALLER = "the package whose file"
 NEVER = frozenset({"torch", "numpy", "pip", "setuptools", "wheel", "_pytest", "importlib"})
 """Whose frames stand in the traceback of another package's failure."""
@@ -88,12 +96,24 @@ def _package(found: Detection, log: Log) -> str:
             paths = _PATH.findall(text[:_LONGEST])
             for path in reversed(paths):
                 name = package_of(path)
-                if name and name not in NEVER:
+                if name and name not in NEVER | _SHELLS:
                     return _distribution(name, log)
             frame = None if paths else _FRAME.search(text[:_LONGEST])
             if frame and not is_library(frame[1]):
                 return ""  # the program's own file is the innermost
+        if typed := _typed(evidence.line, log):
+            return _distribution(typed, log)
     return ""
+
+
+def _typed(line: int | None, log: Log) -> str:
+    """Return the module that a user imported in a shell, in one of the lines above a message."""
+    if line is None:
+        return ""
+    at = bisect_left(log.numbers, line) if log.numbers else line - 1
+    above = log.lines[max(at - _TYPED, 0) : max(at, 0)]
+    found = (_IMPORTED.match(one[:_LONGEST].lstrip()) for one in reversed(above))
+    return next((one["name"] for one in found if one and one["name"] not in NEVER), "")
 
 
 def _distribution(name: str, log: Log) -> str:

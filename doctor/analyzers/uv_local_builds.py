@@ -1,0 +1,74 @@
+"""Explain releases of torch that an early uv does not find on PyTorch's own index.
+
+The wheels for Linux and Windows there have a local version (2.3.1+cpu). `==2.3.1` accepts it
+(https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers),
+which uv does since 0.4.29; before that it saw only the wheels for macOS, which have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
+from doctor.analyzers.inventory import distinct
+from doctor.model.facts import value_of
+from doctor.model.issues import Action, Recipe
+
+_REACH = 30
+_LONGEST = 1000
+_LACKING = re.compile(
+    r"\b(?P<name>torch|torchvision|torchaudio)==(?P<release>\d[\d.]{2,10})(?![\w.+]) has no wheels"
+)
+_OLD_WORDS = "has no wheels are available with a matching"
+_INDEX = re.compile(r"download\.pytorch\.org/whl/(?P<build>cpu|cu\d{2,3}|rocm\d[\d.]{1,6}|xpu)\b")
+_UV = re.compile(r"(?i)\buv(?: version)?[:` ]{1,4}v?(?P<release>0\.\d{1,2}\.\d{1,3})\b")
+_FIRST = Version("0.4.29")
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the explanation of a release that the index has with a local version alone."""
+    for event in distinct(case, "resolver-conflict", most=3):
+        if event.speaker != "uv":
+            continue
+        near = case.log.lines[max(event.at - _REACH, 0) : event.at + _REACH]
+        lines = [line[:_LONGEST].strip(" \u2502|\u2570\u2500\u25b6`->") for line in near]
+        text = " ".join(" ".join(lines).split())
+        found, index = _LACKING.search(text), _INDEX.search(text)
+        uv = _UV.search("\n".join(case.log.lines[:400]))
+        early = uv is not None and Version(uv["release"]) < _FIRST
+        on_mac = str(value_of(case.facts, "host.os") or case.context.os) == "macos"
+        if not found or not index or on_mac or not (early or _OLD_WORDS in text):
+            continue
+        name, release, build = found["name"], found["release"], index["build"]
+        yield explanation(
+            event,
+            f"This uv does not take {name}=={release} for {name} {release}+{build}, which is what "
+            "the index has",
+            f"PyTorch's index for {build} has the wheels for Linux and Windows as {release}+{build}; "
+            f"the plain {release} there is for macOS, so that uv speaks of another Python or "
+            "system. pip takes the one for the other.",
+            (
+                Recipe(
+                    title=f"Ask for {name} {release}+{build}",
+                    steps=(
+                        Action(
+                            run=(
+                                *("uv", "pip", "install", f"{name}=={release}+{build}"),
+                                *("--index-url", f"https://download.pytorch.org/whl/{build}"),
+                            )
+                        ),
+                    ),
+                ),
+                Recipe(
+                    title="Update uv, which takes the one for the other since 0.4.29",
+                    steps=(Action(run=("uv", "self", "update")),),
+                    note="Where pip or a package manager installed uv, that one updates it.",
+                ),
+            ),
+            name="local-build-not-matched",
+        )
+        return
