@@ -72,7 +72,14 @@ _ENV = (
     rf"(?:env )?{_QUOTE}(?P<name>[A-Z][A-Z0-9_]{{3,50}}){_QUOTE} ?(?:=|to) ?{_QUOTE}"
     r"(?P<value>[\w.:-]{1,30})"
 )
-_VERBS = r"\b(?:[Uu]se|[Tt]ry|[Pp]ass|[Aa]dd|[Ss]pecify|[Ss]et|with|using|passing|adding|setting)"
+_VERBS = (
+    r"(?:\b(?:[Uu]se|[Tt]ry|[Pp]ass|[Aa]dd|[Ss]pecify|[Ss]et|passing|adding|setting)"
+    # What somebody ran "with --debug" is no advice; what to run so is.
+    r"|\b(?:[Rr]e-?run|[Rr]un|[Tt]ry|[Rr]etry|[Rr]estart|[Ll]aunch|[Ss]tart|[Bb]uild|[Cc]ompile"
+    r"|[Ii]nstall|[Ii]nvoke|[Ee]xecute|[Cc]onsider|[Ff]ix|[Aa]void|[Dd]isable|[Ee]nable|[Oo]verride"
+    r"|[Ii]ncrease|[Cc]hange|[Ss]uppress|[Ss]kip|[Bb]ypass|[Aa]llow|[Ff]orce|should|must|please)\b"
+    r".{0,80}\b(?:with|using))"
+)
 _OPTIONS = (
     (
         rf"{_VERBS}(?: the)?(?: flag| option| argument| parameter)? {_QUOTE}"

@@ -6,6 +6,7 @@ release and TORCH_CUDA_VERSION (https://github.com/LaurentMazare/tch-rs, torch-s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.analyzers import offers
@@ -13,6 +14,9 @@ from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
+
+
+_RUST = re.compile(r"torch-sys|\bcargo\b|\btch\b|download-libtorch|Cuda::is_available|--- stderr")
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -29,7 +33,7 @@ def _explanation(case: Case, event: Event) -> Explanation | None:
     if not cuda or not there or cuda in there:
         return None
     builds = [f"cu{one.replace('.', '')}" for one in there]
-    rust = any("torch-sys" in line or "cargo" in line or "tch" in line for line in case.log.lines)
+    rust = any(_RUST.search(line) for line in case.log.lines)
     folder = f"https://download.pytorch.org/libtorch/{builds[-1]}"
     by_rust = Recipe(
         title=f"Have torch-sys fetch the build for {builds[-1]}",

@@ -259,7 +259,9 @@ def _of_crate(case: Case, event: Event, name: str, crate: str) -> Explanation:
         "Native Tools Command Prompt.",
         steps=(Action(run=("cargo", "clean")),),
     )
-    here = f" CUDA {old['release']} refuses the compiler of Visual Studio 2022 17.10 and newer."
+    here = ""
+    if windows and old:
+        here = f" CUDA {old['release']} refuses the compiler of Visual Studio 2022 17.10 and newer."
     return Explanation(
         event=event,
         precision=Precision.EXACT,
@@ -268,7 +270,7 @@ def _of_crate(case: Case, event: Event, name: str, crate: str) -> Explanation:
             f"The linker does not find {name}, which the build script of {crate} makes with nvcc",
             "No package has this library: nvcc compiles the crate's own GPU code into it, and that "
             "step failed or was left out. Mostly the CUDA toolkit and the C++ compiler do not go "
-            "together." + (here if windows and old else ""),
+            f"together.{here}",
             recipes=(toolkit, look) if windows and old else (look,),
             name="library-not-linked",
             captures={"library": name},

@@ -47,6 +47,13 @@ def torch_with_cuda(catalog: Catalog, cuda: str) -> tuple[str, ...]:
     return tuple(one for one in releases if cuda in cuda_of_torch(catalog, one))
 
 
+def companion_of(catalog: Catalog, name: str, torch: str) -> str:
+    """Return the release of torchvision or torchaudio that was made for a release of torch."""
+    table = catalog.tables.get(name)
+    rows = [row for row in (table.rows if table else ()) if row.get("torch") == torch]
+    return str(rows[-1].get(name, "")) if rows else ""
+
+
 def _covers(cell: Any, release: str) -> bool:
     try:
         version = Version(release)

@@ -19,6 +19,12 @@ VOICES = (
                 r"conflicting dependencies",
                 ("because these package versions have",),
             ),
+            # A terminal, or a logger, broke the line in the list.
+            Form(
+                "resolver-conflict",
+                r"Cannot install (?P<requirements>[A-Za-z][\w.,=+!\[\] -]{3,600}(?:,| and))\s{0,4}$",
+                ("cannot install ",),
+            ),
             # A paste may begin below the line that names what could not be installed.
             Form(
                 "resolver-conflict",

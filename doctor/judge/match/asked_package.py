@@ -30,7 +30,20 @@ _SHELLS = frozenset(
     | {"jupyterlab", "tornado", "ptpython", "bpython", "streamlit", "debugpy", "pluggy"}
 )
 """Packages that run the code of others."""
-_IMPORTED = re.compile(r"(?:>>> ?|In \[\d{1,5}\]: ?)(?:import|from) (?P<name>[A-Za-z_]\w{0,60})")
+_IMPORTED = re.compile(r"(?:>>> ?|In \[\d{1,5}\]: ?)?(?:import|from) (?P<name>[A-Za-z_]\w{0,60})")
+_WITH_NUMPY = {
+    **{name: name for name in ("bottleneck", "fiona", "rasterio", "healpy", "cftime", "contourpy")},
+    **{
+        "netCDF4": "netCDF4",
+        "pywt": "PyWavelets",
+        "cartopy": "Cartopy",
+        "fastparquet": "fastparquet",
+    },
+}
+"""Modules that are compiled with numpy and that the timelines leave out, and their distributions."""
+_SCRIPT = re.compile(
+    r"[/\\](?:bin|Scripts)[/\\](?:ipython|jupyter|bpython|ptpython)\d?[\w.-]{0,20}$"
+)
 _TYPED = 12
 """Lines above a message in which the statement stands that a user typed."""
 _CALLER = "the package whose file"
@@ -99,10 +112,10 @@ def _package(found: Detection, log: Log) -> str:
                 if name and name not in NEVER | _SHELLS:
                     return _distribution(name, log)
             frame = None if paths else _FRAME.search(text[:_LONGEST])
-            if frame and not is_library(frame[1]):
+            if frame and not is_library(frame[1]) and not _SCRIPT.search(frame[1]):
                 return ""  # the program's own file is the innermost
         if typed := _typed(evidence.line, log):
-            return _distribution(typed, log)
+            return _WITH_NUMPY.get(typed) or _distribution(typed, log)
     return ""
 
 
