@@ -19,7 +19,8 @@ _SOURCE = re.compile(
     r"[/\\]dkms[/\\]amdgpu[\w-]{0,12}[/\\](?P<release>\d[\w.+~-]{0,40})[/\\]build[/\\]"
 )
 _KERNEL = re.compile(
-    r"(?:for kernel|on kernel:?|lib/modules/|linux-headers-)[ ]?(?P<kernel>\d\.\d{1,3}\.\d[\w.-]{0,40})"
+    r"(?:for kernel|on kernel:?|lib/modules/|linux-headers-)[ ]?"
+    r"(?P<kernel>\d\.\d{1,3}\.\d[\w.-]{0,40})"
 )
 _NAME = re.compile(
     r"(?:implicit declaration of function|has no member named|undeclared) '(\w{2,60})'"

@@ -276,7 +276,7 @@ def _nowhere(case: Case, event: Event, text: str, name: str) -> Explanation | No
 
 
 _OLDEST, _TAKEN = "3.9", "3.12"
-"""The Python below which these distributions have no wheels today, and one that all of them have."""
+"""The Python below which these distributions have no wheels today, and one that all serve."""
 
 
 def _before_wheels(event: Event, name: str, python: str, system: str) -> Explanation:

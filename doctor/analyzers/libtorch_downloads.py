@@ -15,7 +15,6 @@ from doctor.analyzers.findings import explanation
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
-
 _RUST = re.compile(r"torch-sys|\bcargo\b|\btch\b|download-libtorch|Cuda::is_available|--- stderr")
 
 

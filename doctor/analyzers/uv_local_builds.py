@@ -48,9 +48,9 @@ def explain(case: Case) -> Iterator[Explanation]:
             event,
             f"This uv does not take {name}=={release} for {name} {release}+{build}, which is what "
             "the index has",
-            f"PyTorch's index for {build} has the wheels for Linux and Windows as {release}+{build}; "
-            f"the plain {release} there is for macOS, so that uv speaks of another Python or "
-            "system. pip takes the one for the other.",
+            f"PyTorch's index for {build} has the wheels for Linux and Windows as "
+            f"{release}+{build}; the plain {release} there is for macOS, so that uv speaks of "
+            "another Python or system. pip takes the one for the other.",
             (
                 Recipe(
                     title=f"Ask for {name} {release}+{build}",

@@ -217,7 +217,8 @@ PLACES = (
         "jetson",
         "",
         r"\b(?P<value>[Jj]etson(?: (?:AGX |Orin ?|Xavier ?|Nano ?|TX2 ?|NX ?|Thor ?){1,3})?"
-        r"|(?:JetPack|Jetpack|jetpack) \d[\d.]{0,5}|L4T \d\d\.\d[\d.]{0,4}|\w{1,20}-tegra\b|nvidia-l4t-\w{2,20}"
+        r"|(?:JetPack|Jetpack|jetpack) \d[\d.]{0,5}|L4T \d\d\.\d[\d.]{0,4}|\w{1,20}-tegra\b"
+        r"|nvidia-l4t-\w{2,20}"
         r"|nvcr\.io/nvidia/l4t-\w{2,20})",
         ("jetson", "jetpack", "l4t", "-tegra"),
     ),

@@ -21,7 +21,8 @@ _TESTED = re.compile(r"\b\d{1,7} passed\b")
 """What the last line of pytest says between two rows of equals signs."""
 _BADLY = re.compile(
     r"(?i:\b(?:exit|return)(?:ed)?(?: with)?[ _]?(?:code|status)\s?[=:]?\s?-?[1-9])"
-    r"|(?:^|[\s,(=:])[1-9]\d{0,6} (?:failed|errors?)\b(?!_)|^test result: FAILED|^error: could not compile"
+    r"|(?:^|[\s,(=:])[1-9]\d{0,6} (?:failed|errors?)\b(?!_)|^test result: FAILED"
+    r"|^error: could not compile"
     r"|^Traceback \(most recent call last\)|^(?:g?make|ninja)(?:\[\d\])?: (?:\*\*\*|build stopped)"
     r"|^\s{0,8}(?:ERROR|error|fatal): |^(?:ERROR: )?Failed to build "
 )

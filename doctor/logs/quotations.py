@@ -56,7 +56,8 @@ _CODE = re.compile(
 )
 _STRUCTURE = re.compile(
     r"\s{0,80}(?:(?:async )?def \w{1,80}\(|class \w{1,80}\b.{0,200}:$|return\b"
-    r"|(?:el)?if .{1,300}:$|else:$|try:$|except\b.{0,200}:$|for .{1,200}:$|fn \w|func \w|namespace \w|template ?<|[})];?$)"
+    r"|(?:el)?if .{1,300}:$|else:$|try:$|except\b.{0,200}:$|for .{1,200}:$|fn \w|func \w"
+    r"|namespace \w|template ?<|[})];?$)"
 )
 _PRINTED = re.compile(
     r"\s{0,3}(?:Traceback \(most recent call last\)|\$ \S|>>> |(?:[\w.]{0,80}(?:Error|Exception)"

@@ -149,3 +149,73 @@ def test_lines_that_a_narrow_powershell_wrapped_are_joined() -> None:
     assert graver("\n".join(POWERSHELL)) == ["torch/install-path-too-long"]
     wide = ["x" * 100, "At line:1 char:1", "+ " + "y" * 90, "    + CategoryInfo"]
     assert unwrapped(wide) == tuple(wide)
+
+
+SOURCE = """\
+def start(platform):
+    try:
+        backend = load(platform)
+    except Exception as err:
+        message = f"Unable to initialize backend '{platform}': {err}"
+        if quiet:
+            logger.info(message)
+        else:
+            message += " (set JAX_PLATFORMS=cpu to skip this backend.)"
+            raise RuntimeError(message)
+    if backend is None:
+        raise RuntimeError(f"Could not initialize backend '{platform}'")
+    print("CUDA error: out of memory")
+    return backend
+"""
+DIFFERENCE = """\
+diff --git a/loader.py b/loader.py
+@@ -1,3 +1,3 @@
+ def run(batch):
+-    log.error("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 23.69 GiB total)")
++    # RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`
+     return batch
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SOURCE,
+        DIFFERENCE,
+        '$ git commit -am "Fix it (exit code 137)"\n[main f5111e5] Fix it (exit code 137)',
+        "$ git log --oneline\n1f2e3d4 Avoid RuntimeError: CUDA error: out of memory\n$ ls",
+        (
+            "=== RUN TestSave\nERROR attempt 1/5 failed: NCCL watchdog: collective operation timeout; "
+            "retrying in 1ms\n--- PASS: TestSave (0.00s)\nPASS\nok  \texample.com/a\t0.011s"
+        ),
+        (
+            "The TensorFlow library wasn't compiled to use AVX instructions, but these are available "
+            "on your machine and could speed up CPU computations."
+        ),
+    ],
+)
+def test_sources_messages_of_git_and_tries_are_no_failure(text: str) -> None:
+    assert graver(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SOURCE}\nTraceback (most recent call last):\n{_RAISED}",
+        f"{DIFFERENCE}\n{_RAISED}",
+        f"$ git log --oneline\n1f2e3d4 Avoid it\n$ python train.py\n{_RAISED}",
+        (
+            "The TensorFlow library was compiled to use AVX instructions, but these aren't available "
+            "on your machine."
+        ),
+    ],
+)
+def test_what_stands_beside_a_source_stays(text: str) -> None:
+    assert graver(text)
+
+
+def test_a_word_echoed_after_a_success_says_how_it_ended() -> None:
+    failed = ["Traceback (most recent call last):", "TimeoutError: timed out"]
+    assert ended_well(["$ python up.py && echo UPLOAD_OK", *failed, "UPLOAD_OK"])
+    assert not ended_well(["$ python up.py && echo UPLOAD_OK", *failed])
+    assert not ended_well(["$ python up.py; echo UPLOAD_OK", *failed, "UPLOAD_OK"])

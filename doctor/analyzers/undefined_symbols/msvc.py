@@ -22,7 +22,7 @@ _OF_STL = re.compile(
 _FILE = re.compile(r"(?P<file>[\w.+-]{1,80}\.lib)\(")
 _ORT = re.compile(r"(?i)onnxruntime|\bort(?:-sys)?\b")
 _UPDATE = Recipe(
-    title="Update Visual Studio, or its Build Tools, to the newest release of 2022, and build again",
+    title="Update Visual Studio 2022, or its Build Tools, to the newest release, and build again",
     note="The Visual Studio Installer does the same with Update. Remove the folder of the build "
     "(cargo clean) before the next build.",
     steps=(Action(run=("winget", "upgrade", "--id", "<product>")),),

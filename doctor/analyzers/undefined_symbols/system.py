@@ -298,9 +298,9 @@ def _older_than_gcc_5(case: Case, event: Event, path: str, symbol: str) -> Expla
             event,
             f"{file_name(path)} was compiled by a newer g++ than the libstdc++ that was loaded: "
             f"{short(symbol)} is missing",
-            "The name came with GCC 5 and its new form of strings (GLIBCXX_3.4.21). A process loads "
-            "one libstdc++, and an Anaconda brings its own, which is older here than the compiler "
-            "of the system that built the file.",
+            "The name came with GCC 5 and its new form of strings (GLIBCXX_3.4.21). A process "
+            "loads one libstdc++, and an Anaconda brings its own, which is older here than the "
+            "compiler of the system that built the file.",
             recipes=(newer, again, beforehand) if conda else (beforehand, newer),
             name="cxx-library-too-old",
         ),

@@ -22,7 +22,8 @@ VOICES = (
             # A terminal, or a logger, broke the line in the list.
             Form(
                 "resolver-conflict",
-                r"Cannot install (?P<requirements>[A-Za-z][\w.,=+!\[\] -]{3,600}(?:,| and))\s{0,4}$",
+                r"Cannot install (?P<requirements>[A-Za-z][\w.,=+!\[\] -]{3,600}(?:,| and))"
+                r"\s{0,4}$",
                 ("cannot install ",),
             ),
             # A paste may begin below the line that names what could not be installed.

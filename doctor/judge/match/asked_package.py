@@ -32,15 +32,16 @@ _SHELLS = frozenset(
 """Packages that run the code of others."""
 _IMPORTED = re.compile(r"(?:>>> ?|In \[\d{1,5}\]: ?)?(?:import|from) (?P<name>[A-Za-z_]\w{0,60})")
 _WITH_NUMPY = {
-    **{name: name for name in ("bottleneck", "fiona", "rasterio", "healpy", "cftime", "contourpy")},
-    **{
-        "netCDF4": "netCDF4",
-        "pywt": "PyWavelets",
-        "cartopy": "Cartopy",
-        "fastparquet": "fastparquet",
-    },
+    "bottleneck": "bottleneck",
+    "cartopy": "Cartopy",
+    "cftime": "cftime",
+    "fastparquet": "fastparquet",
+    "healpy": "healpy",
+    "netCDF4": "netCDF4",
+    "pywt": "PyWavelets",
+    "rasterio": "rasterio",
 }
-"""Modules that are compiled with numpy and that the timelines leave out, and their distributions."""
+"""Modules that are compiled with numpy and no timeline holds, and their distributions."""
 _SCRIPT = re.compile(
     r"[/\\](?:bin|Scripts)[/\\](?:ipython|jupyter|bpython|ptpython)\d?[\w.-]{0,20}$"
 )
