@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -19,6 +18,7 @@ from packaging.version import Version
 
 from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.early_pythons import before_wheels
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.fitting_pythons import of_other_python, on_mac, unknown_to_pip
 from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
@@ -250,11 +250,8 @@ def _nowhere(case: Case, event: Event, text: str, name: str) -> Explanation | No
             else (),
             name="index-without-package",
         )
-    python = str(value_of(case.facts, "python.version") or Inventory(case).python() or "")
-    if name in _NO_SOURCE and is_version(python) and Version(python) < Version(_OLDEST):
-        return _before_wheels(event, name, ".".join(python.split(".")[:2]), system)
     if name in _NO_SOURCE:
-        return explanation(
+        return before_wheels(case, event, name, system) or explanation(
             event,
             f"{name} has no wheel for this Python, system or processor",
             f"The index answered, and offers {name} only as wheels, none of which fits. Usual "
@@ -273,38 +270,6 @@ def _nowhere(case: Case, event: Event, text: str, name: str) -> Explanation | No
         name="name-not-on-index",
         exact=False,
     )
-
-
-_OLDEST, _TAKEN = "3.9", "3.12"
-"""The Python below which these distributions have no wheels today, and one that all serve."""
-
-
-def _before_wheels(event: Event, name: str, python: str, system: str) -> Explanation:
-    """Explain a Python that is older than the wheels of a distribution for its system."""
-    where = f" on {_SYSTEMS[system]}" if system in _SYSTEMS else ""
-    windows = system == "windows"
-    return explanation(
-        event,
-        f"{name} has no wheel for Python {python}{where}",
-        f"The index answered, and offers {name} only as wheels, none of which is for this Python"
-        + (
-            ". Early releases had wheels for Linux and macOS alone, so that an old Python has none "
-            "on Windows."
-            if windows
-            else f". Its wheels of today begin at Python {_OLDEST} or later."
-        ),
-        (
-            msgspec.structs.replace(
-                offers.new_environment(_TAKEN),
-                note=f"Install {name} into it, with a 64-bit Python."
-                + (" WSL 2 serves as well, with the wheels for Linux." if windows else ""),
-            ),
-        ),
-        name="no-wheel-at-all",
-    )
-
-
-_SYSTEMS = {"windows": "Windows", "linux": "Linux", "macos": "macOS"}
 
 
 def _is_requirement(text: str) -> bool:

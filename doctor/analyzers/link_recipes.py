@@ -23,6 +23,32 @@ _WINDOWS_TOOLKIT = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\<version
 _ASK_VERSION = {"version": "the folder of the installed toolkit, as v12.8"}
 
 
+BREW = {
+    "hdf5": "hdf5",
+    "omp": "libomp",
+    "gomp": "gcc",
+    "gfortran": "gcc",
+    "openblas": "openblas",
+    "ssl": "openssl@3",
+    "crypto": "openssl@3",
+    "jpeg": "jpeg-turbo",
+    "png": "libpng",
+    "ffi": "libffi",
+    "sndfile": "libsndfile",
+    "portaudio": "portaudio",
+    "protobuf": "protobuf",
+    "gsl": "gsl",
+    "fftw3": "fftw",
+    "tbb": "tbb",
+    "zstd": "zstd",
+    "lz4": "lz4",
+    "mpi": "open-mpi",
+    "xml2": "libxml2",
+    "intl": "gettext",
+}
+"""The formula of Homebrew that brings a library for linking."""
+
+
 def is_rust(case: Case, event: Event) -> bool:
     """Say whether rustc asks for a link."""
     return any(_RUST.search(line) for line in lines_around(case, event, 30, 2))

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.companions_of_torch import of_companions
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, distinct, is_version
-from doctor.analyzers.offers import companion_of
 from doctor.analyzers.resolver_rules import (
     LONGEST,
     MOST,
@@ -71,7 +71,7 @@ def _conflict(case: Case, event: Event) -> Explanation | None:
     if pair is None:
         return (
             _not_offered(case, event)
-            or (_of_companions(case, event) if event.speaker == "pip" else None)
+            or (of_companions(case, event) if event.speaker == "pip" else None)
             or _unread(event)
         )
     one, other = sorted(pair, key=lambda rule: is_own(rule.who))
@@ -117,51 +117,6 @@ def _not_offered(case: Case, event: Event) -> Explanation | None:
             ),
         ),
         name="requirement-not-offered",
-    )
-
-
-_LISTED = re.compile(r"Cannot install (?P<list>.{3,4000}?) because these package versions have")
-_ITEM = re.compile(r"(?P<name>torch|torchvision|torchaudio)==(?P<release>\d[\w.+]{0,30})")
-_WRAPPED = 40
-"""Lines over which pip's list of releases may be broken."""
-
-
-def _of_companions(case: Case, event: Event) -> Explanation | None:
-    """Explain releases of torchvision or torchaudio that all want another torch than the one asked.
-
-    pip tries them from the newest down, and gives up before it comes to the one that fits.
-    """
-    lines = case.log.lines[event.at : event.at + _WRAPPED]
-    found = _LISTED.search(" ".join(" ".join(line[:LONGEST] for line in lines).split()))
-    if found is None:
-        return None
-    asked: dict[str, list[str]] = {}
-    for item in _ITEM.finditer(found["list"]):
-        asked.setdefault(item["name"], []).append(item["release"].partition("+")[0])
-    torch = list(dict.fromkeys(asked.pop("torch", ())))
-    tried = {name: releases for name, releases in asked.items() if len(set(releases)) > 1}
-    if len(torch) != 1 or not tried:
-        return None
-    name, releases = next(iter(tried.items()))
-    fits = companion_of(case.catalog, name, torch[0])
-    if not fits or fits in releases:
-        return None
-    return explanation(
-        event,
-        f"{name} {fits} goes with torch {torch[0]}; the {len(set(releases))} releases that pip "
-        "tried want another torch",
-        f"torch is asked for as {torch[0]}, and {name} without a release. pip tries the newest "
-        f"ones first, each of which wants its own torch, and gives up before {fits}.",
-        (
-            Recipe(
-                title=f"Name the {name} of torch {torch[0]}",
-                note="Into the Python or the virtual environment of the program, which has its own "
-                "where it is an application; then start it again. The same release belongs into "
-                "its list of requirements.",
-                steps=(Action(install=(f"torch=={torch[0]}", f"{name}=={fits}")),),
-            ),
-        ),
-        contradicts=("torch/pins-contradict",),
     )
 
 

@@ -18,6 +18,7 @@ from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import Inventory, distinct
+from doctor.analyzers.jetpacks import other_jetpack
 from doctor.analyzers.wheel_recipes import (
     ONLY_LINUX,
     bare_name,
@@ -61,12 +62,8 @@ def _refused(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     machines = sorted({_machine_of(tag.platform) for tag in tags} - {""})
     here = str(value_of(case.facts, "host.os") or case.context.os or "")
     wanted = f"{name} {version}"
-    board = str(value_of(case.facts, "host.jetson") or "")
-    pack = _JETPACK.search(board)
-    if pack and "aarch64" in machines and (own := _JETPACK_PYTHONS.get(pack[1])):
-        named = f"JetPack {pack[1]}{pack[2]}"
-        if pythons and own not in pythons:
-            return _other_jetpack(event, wanted, (name, pythons[-1]), (named, own))
+    if "aarch64" in machines and (found := other_jetpack(case, event, wanted, pythons)):
+        return found
     what = " ".join(
         [*(f"Python {one}" for one in pythons[:2]), *(systems or ["any system"]), *machines]
     )
@@ -109,50 +106,6 @@ def _refused(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     if pythons and not abis & {"abi3", "none"}:
         recipes.insert(0, offers.new_environment(pythons[-1], use_if=("python --version differs",)))
     return _unclear(event, wanted, what, (_right_wheel(python, here), *recipes))
-
-
-_JETPACK = re.compile(r"(?i)jetpack (\d)((?:\.\d{1,2}){0,2})")
-_JETPACK_PYTHONS = {"4": "3.6", "5": "3.8", "6": "3.10"}
-"""The Python of the Ubuntu in each JetPack (18.04, 20.04, 22.04), for which NVIDIA builds torch."""
-
-
-def _other_jetpack(
-    event: Event, wanted: str, wheel: tuple[str, str], here: tuple[str, str]
-) -> Explanation:
-    """Explain a wheel that was made for the Python, and so the CUDA, of another JetPack."""
-    (name, python), (pack, own) = wheel, here
-    recipes: tuple[Recipe, ...] = (
-        Recipe(
-            title=f"Install the {name} that NVIDIA built for {pack}",
-            note="NVIDIA's page PyTorch for Jetson lists the wheels; those for each JetPack lie "
-            "below https://developer.download.nvidia.com/compute/redist/jp, in a folder such as "
-            "v511/pytorch for JetPack 5.1.1.",
-            steps=(Action(install=("<wheel>",)),),
-            ask={
-                "wheel": f"the address of the wheel for {pack}, with "
-                f"cp{own.replace('.', '')} and linux_aarch64 in its name"
-            },
-        ),
-        Recipe(
-            title="Take NVIDIA's container with torch for this JetPack",
-            note="Its tag names the L4T of the JetPack: r35 for JetPack 5, r36 for JetPack 6, r32 "
-            "for JetPack 4.",
-            steps=(
-                Action(
-                    run=("docker", "run", "--runtime", "nvidia", "-it", "--rm", "<image>"),
-                ),
-            ),
-            ask={"image": "such as nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3"},
-        ),
-    )
-    return explanation(
-        event,
-        f"The wheel of {wanted} is for Python {python}, and {pack} has Python {own}",
-        f"A wheel for a Jetson goes with one JetPack: its Python, and its CUDA. Python {python} "
-        f"made anew on {pack} would not bring the CUDA libraries that this wheel wants, and the "
-        "torch of the usual index has no CUDA for a Jetson.",
-        recipes if name.startswith("torch") else recipes[:1],
-    )
 
 
 def _unclear(event: Event, wanted: str, what: str, recipes: tuple[Recipe, ...]) -> Explanation:

@@ -46,14 +46,16 @@ _SUBJECT = re.compile(
 )
 """What git prints of messages: after a commit, and in its log."""
 _BARE_HEADING = re.compile(r"#{2,6} \w{1,60}$")
-_CODE = re.compile(
-    r"\s{0,80}(?:(?:async )?def |class |(?:el)?if |else\b|for |while |try:|except\b|finally:|with "
-    r"|return\b|import |from \S{1,100} import |raise\b|assert |pass$|continue$|break$|yield\b|@\w"
-    r"|#|//|/\*|\*|fn |func |let |pub |use |impl |struct |enum |namespace |template ?<|static "
-    r"|const |void |auto |global |nonlocal |del |lambda "
-    r"|[\w.\[\]'\", ]{1,80}(?:: [\w.\[\], |]{1,60})? ?[-+*/|&]?= |f?r?[\"'].{0,300}[\"'],?\)?$)"
-    r"|.{0,390}[{}()\[\],;:\\]\s{0,4}$"
+_STATEMENTS = (
+    *("def ", "async def ", "class ", "if ", "elif ", "else", "for ", "while ", "try:", "except"),
+    *("finally:", "with ", "return", "import ", "from ", "raise", "assert ", "pass", "continue"),
+    *("break", "yield", "@", "#", "//", "/*", "*", "fn ", "func ", "let ", "pub ", "use ", "impl "),
+    *("struct ", "enum ", "namespace ", "template", "static ", "const ", "void ", "auto "),
+    *("global ", "nonlocal ", "del ", "lambda ", "'", '"', "f'", 'f"', 'r"'),
 )
+"""How lines of sources begin, in Python, C++, Rust and Go."""
+_OPEN_ENDS = tuple("{}()[],;:\\")
+_ASSIGNED = re.compile(r"[\w.]{1,80} {0,2}(?:\[|:|[-+*/|&]?= )")
 _STRUCTURE = re.compile(
     r"\s{0,80}(?:(?:async )?def \w{1,80}\(|class \w{1,80}\b.{0,200}:$|return\b"
     r"|(?:el)?if .{1,300}:$|else:$|try:$|except\b.{0,200}:$|for .{1,200}:$|fn \w|func \w"
@@ -154,8 +156,17 @@ def _is_source(lines: Sequence[str]) -> bool:
     if len(written) < _LEAST or any(map(_PRINTED.match, written)):
         return False
     structures = sum(_STRUCTURE.match(line) is not None for line in written)
-    code = sum(_CODE.match(line) is not None for line in written)
+    code = sum(map(_is_code, written))
     return structures >= _STRUCTURES and code >= _SHARE * len(written)
+
+
+def _is_code(line: str) -> bool:
+    text = line.strip()
+    return (
+        text.startswith(_STATEMENTS)
+        or text.endswith(_OPEN_ENDS)
+        or _ASSIGNED.match(text) is not None
+    )
 
 
 def _differences(lines: Sequence[str]) -> Iterator[int]:

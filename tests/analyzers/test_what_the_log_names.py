@@ -60,7 +60,8 @@ def shown(text: str) -> str:
         (
             (
                 "  \u00d7 No solution found when resolving dependencies:\n"
-                "  \u2570\u2500\u25b6 Because torch==2.3.1 has no wheels are available with a matching "
+                "  \u2570\u2500\u25b6 Because torch==2.3.1 has no wheels are available "
+                "with a matching "
                 "Python implementation and you require torch==2.3.1, we can conclude that the "
                 "requirements are unsatisfiable.\n"
                 "$ uv pip install torch==2.3.1 --index-url https://download.pytorch.org/whl/cpu\n"
@@ -70,7 +71,8 @@ def shown(text: str) -> str:
         ),
         (
             (
-                f"ERROR: {_DRIVER_LIST}   torchvision==0.17.0 and torchvision==0.18.0 because these "
+                f"ERROR: {_DRIVER_LIST}   torchvision==0.17.0 and torchvision==0.18.0 "
+                f"because these "
                 "package versions have conflicting\n   dependencies.\n"
             ),
             "failure/resolver-conflict",
@@ -78,7 +80,8 @@ def shown(text: str) -> str:
         ),
         (
             (
-                "/var/lib/dkms/amdgpu/3.10-27/build/amd/amdgpu/amdgpu_bios.c:200:9: error: implicit "
+                "/var/lib/dkms/amdgpu/3.10-27/build/amd/amdgpu/amdgpu_bios.c:200:9: "
+                "error: implicit "
                 "declaration of function \u2018pci_platform_rom\u2019\nUbuntu 20.04\n"
             ),
             "failure/amd-module-build",
@@ -102,7 +105,8 @@ def shown(text: str) -> str:
         ),
         (
             (
-                "  --- stderr\n  Error: https://download.pytorch.org/libtorch/cu117/libtorch-cxx11-abi-"
+                "  --- stderr\n  Error: "
+                "https://download.pytorch.org/libtorch/cu117/libtorch-cxx11-abi-"
                 "shared-with-deps-2.1.0%2Bcu117.zip: status code 403\n"
             ),
             "failure/build-does-not-exist",
@@ -137,7 +141,8 @@ def shown(text: str) -> str:
         ),
         (  # typed in a shell, whose own frames say nothing
             (
-                ">>> import bottleneck\n\nA module that was compiled using NumPy 1.x cannot be run in\n"
+                ">>> import bottleneck\n\nA module that was compiled using NumPy 1.x "
+                "cannot be run in\n"
                 "NumPy 2.0.0 as it may crash.\n\nTraceback (most recent call last):  File "
                 '"/a/lib/python3.12/site-packages/IPython/__init__.py", line 1, in f\n    g()\n'
             ),
@@ -159,7 +164,8 @@ def test_the_finding_and_its_fixes_say_what_the_log_names(
         # A newer uv speaks the truth about another Python.
         (
             (
-                "uv 0.9.2\n\u00d7 No solution found when resolving dependencies: Because torch==2.3.1 "
+                "uv 0.9.2\n\u00d7 No solution found when resolving dependencies: "
+                "Because torch==2.3.1 "
                 "has no wheels with a matching Python ABI tag\nhttps://download.pytorch.org/whl/cpu"
             ),
             "failure/local-build-not-matched",

@@ -185,11 +185,13 @@ diff --git a/loader.py b/loader.py
         '$ git commit -am "Fix it (exit code 137)"\n[main f5111e5] Fix it (exit code 137)',
         "$ git log --oneline\n1f2e3d4 Avoid RuntimeError: CUDA error: out of memory\n$ ls",
         (
-            "=== RUN TestSave\nERROR attempt 1/5 failed: NCCL watchdog: collective operation timeout; "
+            "=== RUN TestSave\nERROR attempt 1/5 failed: NCCL watchdog: collective "
+            "operation timeout; "
             "retrying in 1ms\n--- PASS: TestSave (0.00s)\nPASS\nok  \texample.com/a\t0.011s"
         ),
         (
-            "The TensorFlow library wasn't compiled to use AVX instructions, but these are available "
+            "The TensorFlow library wasn't compiled to use AVX instructions, but "
+            "these are available "
             "on your machine and could speed up CPU computations."
         ),
     ],
@@ -205,7 +207,8 @@ def test_sources_messages_of_git_and_tries_are_no_failure(text: str) -> None:
         f"{DIFFERENCE}\n{_RAISED}",
         f"$ git log --oneline\n1f2e3d4 Avoid it\n$ python train.py\n{_RAISED}",
         (
-            "The TensorFlow library was compiled to use AVX instructions, but these aren't available "
+            "The TensorFlow library was compiled to use AVX instructions, but "
+            "these aren't available "
             "on your machine."
         ),
     ],

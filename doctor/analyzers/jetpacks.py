@@ -1,0 +1,60 @@
+"""Explain wheels that were made for another JetPack than the one of the board."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
+from doctor.model.events import Event
+from doctor.model.facts import value_of
+from doctor.model.issues import Action, Recipe
+
+_JETPACK = re.compile(r"(?i)jetpack (\d)((?:\.\d{1,2}){0,2})")
+_PYTHONS = {"4": "3.6", "5": "3.8", "6": "3.10"}
+"""The Python of the Ubuntu in each JetPack (18.04, 20.04, 22.04), for which NVIDIA builds torch."""
+
+
+def other_jetpack(
+    case: Case, event: Event, wanted: str, pythons: Sequence[str]
+) -> Explanation | None:
+    """Explain a wheel that was made for the Python, and so the CUDA, of another JetPack."""
+    found = _JETPACK.search(str(value_of(case.facts, "host.jetson") or ""))
+    own = _PYTHONS.get(found[1]) if found else None
+    if found is None or own is None or not pythons or own in pythons:
+        return None
+    name, python = wanted.partition(" ")[0], pythons[-1]
+    pack = f"JetPack {found[1]}{found[2]}"
+    recipes: tuple[Recipe, ...] = (
+        Recipe(
+            title=f"Install the {name} that NVIDIA built for {pack}",
+            note="NVIDIA's page PyTorch for Jetson lists the wheels; those for each JetPack lie "
+            "below https://developer.download.nvidia.com/compute/redist/jp, in a folder such as "
+            "v511/pytorch for JetPack 5.1.1.",
+            steps=(Action(install=("<wheel>",)),),
+            ask={
+                "wheel": f"the address of the wheel for {pack}, with "
+                f"cp{own.replace('.', '')} and linux_aarch64 in its name"
+            },
+        ),
+        Recipe(
+            title="Take NVIDIA's container with torch for this JetPack",
+            note="Its tag names the L4T of the JetPack: r35 for JetPack 5, r36 for JetPack 6, r32 "
+            "for JetPack 4.",
+            steps=(
+                Action(
+                    run=("docker", "run", "--runtime", "nvidia", "-it", "--rm", "<image>"),
+                ),
+            ),
+            ask={"image": "such as nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3"},
+        ),
+    )
+    return explanation(
+        event,
+        f"The wheel of {wanted} is for Python {python}, and {pack} has Python {own}",
+        f"A wheel for a Jetson goes with one JetPack: its Python, and its CUDA. Python {python} "
+        f"made anew on {pack} would not bring the CUDA libraries that this wheel wants, and the "
+        "torch of the usual index has no CUDA for a Jetson.",
+        recipes if name.startswith("torch") else recipes[:1],
+    )
