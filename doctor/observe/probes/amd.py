@@ -40,8 +40,8 @@ _OF_WSL = "/var/lib/dpkg/info/hsa-runtime-rocr4wsl-amdgpu.list"
 _NODES = "/sys/class/kfd/kfd/topology/nodes"
 _KFD = "/dev/kfd"
 _VENDOR = "0x1002"
-_CARD = r"0x(?:66a|68[67]|69a|7[3-9a-f].)."
-_COMPUTES = {True: re.compile(_CARD), False: re.compile(rf"{_CARD}|0x1[3-9]..")}
+_CARDS = tuple("0x66a 0x686 0x687 0x69a".split())  # noqa: SIM905
+_NEWER, _PROCESSORS = range(0x7300, 0x8000), range(0x1300, 0x2000)
 """PCI device numbers of cards since Vega, and of processors' graphics, as in amdgpu_drv.c.
 
 The second are asked about where kfd lists no GPU at all.
@@ -108,7 +108,7 @@ def _undriven(host: Host, on_bus: Sequence[str], listed: Set[str]) -> FactStream
         for address in on_bus
         if address not in listed
         and not drm.driver_of(host, address)
-        and _COMPUTES[bool(listed)].match(drm.number(host, f"{drm.PCI}/{address}/device"))
+        and _computes(drm.number(host, f"{drm.PCI}/{address}/device"), alone=not listed)
     ]
     if not waiting:
         for name in ("undriven", "firmware_missing", "probe_failed"):
@@ -123,6 +123,16 @@ def _undriven(host: Host, on_bus: Sequence[str], listed: Set[str]) -> FactStream
     yield "amd.firmware_missing", missing
     yield "amd.probe_failed", failed
     yield from drm.firmware_package(host, "amd", asked=missing.state is State.PRESENT)
+
+
+def _computes(number: str, *, alone: bool) -> bool:
+    if number.startswith(_CARDS):
+        return True
+    try:
+        device = int(number, 16)
+    except ValueError:
+        return False
+    return device in _NEWER or (alone and device in _PROCESSORS)
 
 
 def _dxg(host: Host) -> Fact:

@@ -24,22 +24,21 @@ _DKMS = "/var/lib/dkms"
 _MOST_BUILDS = 4
 _LONGEST = 400
 _OF_BUILD = ("build_failed", "build_error", "build_log")
-_OTHER_REASON = re.compile(
+_OTHER_REASON = (
     r"Kernel configuration is invalid|include/config/auto\.conf|[Kk]ernel (?:source|headers)"
     r"|g?cc: error: |Compiler version check failed|No space left on device"
 )
 _GUESTS = (("/etc/libvirt/qemu", ".xml"), ("/etc/pve/qemu-server", ".conf"))
 _MOST_GUESTS = 64
-_SOURCE = re.compile(
+_SOURCE = (
     r"<source[^<>]{0,80}>\s*<address\s+domain=['\"]0x(?P<d>[0-9a-f]{4})['\"]\s+"
     r"bus=['\"]0x(?P<b>[0-9a-f]{2})['\"]\s+slot=['\"]0x(?P<s>[0-9a-f]{2})['\"]\s+"
     r"function=['\"]0x(?P<f>[0-7])['\"]"
 )
 """A PCI device of the host (https://libvirt.org/formatdomain.html#host-device-assignment)."""
-_HOSTPCI = re.compile(
-    r"^hostpci\d{1,2}:\s*(?:host=)?(?P<domain>[0-9a-f]{4}:)?(?P<slot>[0-9a-f]{2}:[0-9a-f]{2})"
-    r"(?:\.(?P<f>[0-7]))?",
-    re.MULTILINE,
+_HOSTPCI = (
+    r"(?m)^hostpci\d{1,2}:\s*(?:host=)?(?P<domain>[0-9a-f]{4}:)?(?P<slot>[0-9a-f]{2}:[0-9a-f]{2})"
+    r"(?:\.(?P<f>[0-7]))?"
 )
 """The same of qm.conf(5); without a function it is the whole card."""
 _PRIME = "/etc/prime-discrete"
@@ -124,9 +123,9 @@ def _of_guests(host: Host) -> Iterator[str]:
     for folder, ending in _GUESTS:
         for path in islice(sorted(host.glob(folder, f"*{ending}")), _MOST_GUESTS):
             text = host.read(f"{folder}/{path.name}", limit=1 << 18) or ""
-            for found in _SOURCE.finditer(text):
+            for found in re.finditer(_SOURCE, text):
                 yield "{}:{}:{}.{}".format(*(found[part] for part in ("d", "b", "s", "f")))
-            for found in _HOSTPCI.finditer(text):
+            for found in re.finditer(_HOSTPCI, text):
                 yield f"{found['domain'] or '0000:'}{found['slot']}.{found['f'] or '0'}"
 
 
@@ -248,7 +247,7 @@ def _build_failed(host: Host, kernel: str) -> FactStream:
         if kernel not in text[:4096].split() and f"KERNEL_UNAME={kernel}" not in text[:4096]:
             continue
         error = next(filter(None, map(_compiler_error, text.splitlines())), "")
-        if not error or _OTHER_REASON.search(text):
+        if not error or re.search(_OTHER_REASON, text):
             continue
         where = f"{_DKMS}/{'/'.join(path.parts[-4:])}"
         yield "nvidia.build_failed", present(path.parts[-3], where)

@@ -47,7 +47,7 @@ _LEFT = re.compile(
 )
 """The words of nv_pci_probe() for a card that the release, or the open module, does not serve."""
 _PROBE_MARKS = (b"NVRM: The NVIDIA probe routine failed for", b"probe with driver nvidia failed")
-_PROBE = re.compile(
+_PROBE = (
     r";(?P<text>nvidia [0-9a-f:.]{7,16}: probe with driver nvidia failed with error -\d{1,4}"
     r"|NVRM: The NVIDIA probe routine failed for \d{1,3} device\(s\)\.)"
 )
@@ -60,11 +60,11 @@ _KFD = re.compile(
 _BREAK = re.compile(r"\\x0a(?:NVRM:[ \t]{0,8})?")
 """How a record of the log writes a line break, and what NVIDIA's driver begins a line with."""
 _INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/", b"Your graphics device ")
-_OF_AMD = re.compile(
+_OF_AMD = (
     r";amdgpu (?P<place>[0-9a-f:.]{7,16}): (?:amdgpu: )?Direct firmware load for "
     r"(?P<file>amdgpu/[\w./-]{1,80}) failed with error -2\b"
 )
-_PROBE_OF_AMD = re.compile(
+_PROBE_OF_AMD = (
     r";amdgpu (?P<place>[0-9a-f:.]{7,16}): (?:amdgpu: )?"
     r"(?P<text>probe with driver amdgpu failed with error -\d{1,4})"
     r"|;amdgpu: (?P<older>probe of [0-9a-f:.]{7,16} failed with error -\d{1,4})"
@@ -94,7 +94,7 @@ _OF_INTEL = re.compile(
 )
 _NO_BAR = re.compile(r"NVRM: (?P<text>BAR\d is 0M @ 0x0) \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\)")
 """The words of nv_pci_probe() for a card whose memory window got no address."""
-_BAR_SIZE = re.compile(
+_BAR_SIZE = (
     r";pci (?P<place>[0-9a-f:.]{7,16}): BAR 1[^\n]{0,60}\[mem size 0x(?P<size>[0-9a-f]{1,16})\b"
 )
 """The words of pci_assign_resource() for a window that found no room."""
@@ -137,7 +137,7 @@ def kernel_log(host: Host) -> KernelLog:
     closed = dict.fromkeys(one["place"].lower() for one in _OPEN.finditer(text))
     sizes = [
         f"{int(one['size'], 16) / (1 << 30):g} GiB"
-        for one in _BAR_SIZE.finditer(text)
+        for one in re.finditer(_BAR_SIZE, text)
         if any(one["place"] in bar.lower() for bar in bars)
     ]
     starts = (list(one)[:_MOST_STARTS] for one in (failed, files, bars, sizes[:1], closed))
@@ -154,7 +154,7 @@ def words_about_modules(host: Host) -> tuple[Fact, Fact, Fact]:
     text = _text(host, (*_REFUSED_MARKS, *_LEFT_MARKS, *_PROBE_MARKS))
     if isinstance(text, Fact):
         return text, text, text
-    found, gone = _REFUSED.search(text), _PROBE.search(text)
+    found, gone = _REFUSED.search(text), re.search(_PROBE, text)
     return (
         present(found["text"], _LOG) if found else absent(_LOG),
         _words(_LEFT, text),
@@ -198,10 +198,12 @@ def words_of_amd(host: Host, places: Sequence[str]) -> tuple[Fact, Fact]:
     text = _text(host, _AMD_MARKS)
     if isinstance(text, Fact):
         return text, text
-    found = dict.fromkeys(one["file"] for one in _OF_AMD.finditer(text) if one["place"] in places)
+    found = dict.fromkeys(
+        one["file"] for one in re.finditer(_OF_AMD, text) if one["place"] in places
+    )
     failed = [
         one["text"] or one["older"]
-        for one in _PROBE_OF_AMD.finditer(text)
+        for one in re.finditer(_PROBE_OF_AMD, text)
         if any(place in one[0] for place in places)
     ]
     return (
