@@ -19,22 +19,19 @@ from doctor.model.issues import Action, Option, Recipe
 from doctor.timelines import names
 
 _LONGEST, _MOST = 400, 3000
-_VERSION = r"v?(\d{1,4}(?:\.\d{1,5}){1,3}(?:(?:rc|post|a|b)\d{1,3})?)"
-_NAME = r"([A-Za-z][\w-]{1,40})"
+_VERSION = r"v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)\b"
+_NAME = r"([A-Za-z][\w-]{1,24})"
 _VERB = re.compile(r"\b(?:updat|upgrad|going|mov)\w{1,4} ", re.IGNORECASE)
 _MOVED = re.compile(
     rf"\b{_NAME} (?:from )?{_VERSION} to (?:[A-Za-z][\w-]{{1,40}} )?{_VERSION}", re.IGNORECASE
 )
-_SAME_IN = re.compile(
-    rf"\b(?:works?|runs?|worked|ran|is) (?:fine|well|ok|correctly),? but (?:it )?(?:\w+ )?"
-    rf"(?:under|with|in|on|using|fails? (?:under|with|in|on)) (?:{_NAME} )?{_VERSION}",
-    re.IGNORECASE,
+_SAME_BUT = re.compile(r"\b(?:fine|well|ok),? but (?:under|with|in|on|using) ", re.IGNORECASE)
+_RELEASE = re.compile(rf"(?:{_NAME} )?{_VERSION}")
+_RAN = re.compile(
+    r"\b(?:works?|runs?|worked|ran) (?:fine |well |ok )?(?:under|with|in|on|using) ", re.IGNORECASE
 )
-_PAIR = re.compile(
-    rf"\b(?:works?|runs?|worked|ran) (?:fine |well |ok |correctly )?(?:under|with|in|on|using) "
-    rf"{_NAME}[ =]{{1,3}}{_VERSION}.{{0,60}}?\b(?:not|fails?|throws?|crash\w*|breaks?|broken|error"
-    rf"s?) (?:under|with|in|on|using) (?:[A-Za-z][\w-]{{1,40}}[ =]{{1,3}})?{_VERSION}",
-    re.IGNORECASE,
+_FAILED = re.compile(
+    r"\b(?:not|fails?|throws?|breaks?|broken|errors?) (?:under|with|in|on|using) ", re.IGNORECASE
 )
 _BESIDE = re.compile(rf"\b{_NAME}[ =]{{1,2}}{_VERSION}")
 _NAME_GONE = (
@@ -68,10 +65,13 @@ def _update(case: Case) -> _Update | None:
     for line in lines:
         if _VERB.search(line):
             found.update(_Update(*match.groups()) for match in _MOVED.finditer(line))
-        found.update(_Update(*match.groups()) for match in _PAIR.finditer(line))
-        for match in _SAME_IN.finditer(line):
-            name = match[1] or _named(lines, match[2])
-            found.add(_Update(name, "", match[2]))
+        ran, failed = _RAN.search(line), _FAILED.search(line)
+        if ran and failed and (old := _RELEASE.match(line, ran.end())) and old[1]:
+            new = _RELEASE.match(line, failed.end())
+            found.update([_Update(old[1], old[2], new[2])] if new else [])
+        but = _SAME_BUT.search(line)
+        if but and (release := _RELEASE.match(line, but.end())):
+            found.add(_Update(release[1] or _named(lines, release[2]), "", release[2]))
     known = {
         _Update(package, one.before, one.after)
         for one in found
