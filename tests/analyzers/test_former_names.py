@@ -98,3 +98,26 @@ def test_each_row_can_be_filled() -> None:
         for text in (row.title, row.cause, *edits):
             text.format_map(groups)
         assert row.edits or row.pins or row.recipes or row.python, row.title
+
+
+def _steps(message: str, line: str, python: str) -> str:
+    """Return the words of all steps that are offered for a message under a Python."""
+    case = case_of(OWN.format(line, message) + f"Python {python}\n")
+    recipes = next(iter(former_names.explain(case))).detection.recipes
+    return " ".join(
+        word for one in recipes for step in one.steps for word in (*step.run, *step.install)
+    )
+
+
+def test_old_builds_come_with_the_numpy_that_they_were_compiled_for() -> None:
+    """The wheels of pandas 1 install beside numpy 2, and fail at their import."""
+    message = "AttributeError: 'DataFrame' object has no attribute 'append'"
+    assert "pandas<2 numpy<2" in _steps(message, "df = df.append(row)", "3.11.4")
+
+
+def test_a_python_that_uv_does_not_bring_is_made_by_conda() -> None:
+    """No uv brings a CPython before 3.8."""
+    message = "ModuleNotFoundError: No module named 'tensorflow.examples'"
+    steps = _steps(message, "from tensorflow.examples.tutorials.mnist import x", "3.10.4")
+    assert "conda create --yes --name python-3.7 python=3.7" in steps
+    assert "uv" not in steps.split()
