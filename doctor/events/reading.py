@@ -241,16 +241,18 @@ class _Found:
         at = next((at for at, line in enumerate(self._lines) if line.strip()), 0)
         if at not in self._events or any(map(str.strip, self._lines[at + 1 : at + 2])):
             return
-        below = {
-            event.kind
+        below = [
+            event
             for place, here in self._events.items()
             if place > at
             for event in here.values()
             if event.level is not Level.WRAPPER
-        }
+        ]
         here = self._events[at]
         self._events[at] = {
-            number: event for number, event in here.items() if event.kind not in below
+            number: event
+            for number, event in here.items()
+            if not any(_repeats(event, other) for other in below)
         }
 
     def add_exception(self, block: Traceback) -> None:
@@ -272,6 +274,14 @@ class _Found:
             if not here:
                 continue
             yield from _most_specific(here)
+
+
+def _repeats(title: Event, other: Event) -> bool:
+    """Say whether a title reports what another line reports, and names nothing beyond it."""
+    return title.kind == other.kind and all(
+        any(value in known or known in value for known in other.objects.values())
+        for value in title.objects.values()
+    )
 
 
 def _most_specific(here: Sequence[Event]) -> Sequence[Event]:
