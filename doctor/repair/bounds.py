@@ -8,7 +8,7 @@ it, and decides nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -37,9 +37,21 @@ def bounds_of(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
             known = found.setdefault((one.name, one.specifier), one)
             best = known if known.leads and not one.forced else one
             found[one.name, one.specifier] = best
+    for one in _locked(original):
+        if one.name in here:
+            found.setdefault((one.name, one.specifier), one)
     return tuple(
         one for one in found.values() if one.leads or is_met(here[one.name], one.specifier)
     )
+
+
+def _locked(original: Original) -> Iterator[Bound]:
+    """Yield the releases of the project's lock, which leads as its lists do."""
+    fact = original.report.observation.facts.get("project.locked")
+    listed = fact.value if fact is not None else None
+    for name, release in listed.items() if fact and isinstance(listed, dict) else ():
+        # A local part names an index.
+        yield Bound(str(name), f"=={public(str(release))}", Path(fact.source).name, leads=True)
 
 
 def project_lists(original: Original) -> Lists:

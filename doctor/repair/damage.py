@@ -16,7 +16,7 @@ import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from packaging.tags import Tag, compatible_tags, cpython_tags, parse_tag
@@ -133,6 +133,8 @@ def damaged(
 def matters(path: str, size: str) -> bool:
     """Say whether a program may read a file of a RECORD, by its path and size."""
     parts = PurePath(path).parts
+    if parts[-1:] == ("METADATA",) and len(parts) == 2:
+        return True  # `importlib.metadata` knows no version without it
     spared = any(part.lower() in _SPARED or part.endswith(".dist-info") for part in parts[:-1])
     empty = parts[-1:] == ("__init__.py",) and size in ("", "0")
     return not (spared or empty or path.endswith(_HARMLESS))
@@ -148,6 +150,17 @@ def listed(one: Distribution) -> frozenset[str]:
     with suppress(UnreadableFile):
         return frozenset(path for path, _, _ in rows(record_of(one)))
     return frozenset()
+
+
+def dead_links(one: Distribution) -> tuple[Path, ...]:
+    """Return the links in the place of a package's files that lead nowhere: no installer goes on.
+
+    pip and uv make the folder anew, and the link has its name.
+    """
+    site = one.folder.parent
+    tops = sorted({path.partition("/")[0] for path in listed(one)} - {"..", ""})
+    links = [site / top for top in tops if (site / top).is_symlink()]
+    return tuple(link for link in links if not link.exists() and not Path(f"{link}.old").exists())
 
 
 def _is_of_index(one: Distribution) -> bool:

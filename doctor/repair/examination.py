@@ -146,9 +146,8 @@ def run_program(
     progress: Progress,
 ) -> Ending:
     """Run the user's own program with a clone in place of the environment."""
-    argv = in_environment(original)
-    if copy.host.cwd != original.host.cwd:  # the program lies in a copy of its project
-        argv = tuple(map(places.there, argv))
+    # The program may lie in a copy of its folder.
+    argv = tuple(map(places.there, in_environment(original)))
     shown = one_line(" ".join(original.request.program), 60)
     host = host_of(copy.host, env)
     ran = _with_host(copy, host).run(

@@ -57,10 +57,16 @@ from doctor.repair.requests import Original
 from doctor.repair.standing import apart, is_later, is_nearer
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
-from doctor.repair.unmoved import by_namespaces, by_reinstalling, by_settings, without_moves
+from doctor.repair.unmoved import (
+    by_files_of_settings,
+    by_namespaces,
+    by_reinstalling,
+    by_settings,
+    without_moves,
+)
 
 _FAULTS, _RESTARTS = 8, 3
-_DETOURS, _STRETCH = 3, 3
+_DETOURS, _STRETCH, _STRAYS = 3, 3, 12
 """Releases that brought another failure to go on from, and the changes after each."""
 _Way = Callable[[State], "State | None"]
 _NEAR, _TOGETHER = 2, 1.0
@@ -163,6 +169,7 @@ class _Search:
             lambda one: by_absent(one, self._trials, self._original, self._within),
             self._by_shared_files,
             self._by_settings,
+            lambda one: by_files_of_settings(one, self._trials, self._original, self._goes_on),
             self._by_releases,
             lambda one: by_namespaces(one, self._trials, self._original, owned=True),
         )
@@ -226,7 +233,16 @@ class _Search:
             for release in near if self._goes_on() else ():
                 if found := self._trials.with_release(state, name, release):
                     return found
-        return None
+        # What left a lock together goes back together.
+        exact = {one.name: one.specifier for one in self._bounds if one.specifier.startswith("==")}
+        names = sorted(out & exact.keys() - self._bench.held)
+        if not blamed or not 1 < len(names) <= _STRAYS:
+            return None
+        plan = state.plan
+        for name in names:
+            plan = combined(plan, self._trials.plan_of(name, exact[name].removeprefix("==")))
+        found = self._trials.ends(plan, f"with {len(names)} packages as the project says")
+        return found if found and self._trials.is_further(state, found, names) else None
 
     def _by_advice(self, state: State) -> State | None:
         facts = self._original.report.observation.facts

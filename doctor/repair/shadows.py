@@ -9,7 +9,7 @@ a source is a module as well: https://peps.python.org/pep-3147/#case-4-legacy-py
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -36,10 +36,12 @@ class Shadow(NamedTuple):
     module: str
     owner: str
 
+    folder: str = "the project"
+
     @property
     def words(self) -> str:
         """Return what the file hides."""
-        return f"{self.file.name} of the project hides the module {self.module} of {self.owner}"
+        return f"{self.file.name} of {self.folder} hides the module {self.module} of {self.owner}"
 
     @property
     def target(self) -> Path:
@@ -76,35 +78,78 @@ class Shadow(NamedTuple):
             more = f" Where {named} means that file, import {self.target.stem} there."
         if self.file.suffix in _COMPILED:
             return f"{self.words}.{more}"
-        return f"{self.words}, since Python looks in the program's folder first.{more}"
+        first = "in PYTHONPATH" if self.folder != "the project" else "in the program's folder"
+        return f"{self.words}, since Python looks {first} first.{more}"
 
 
 def shadows(
-    failure: Failure, modules: Collection[str], environment: Environment, folder: Path
+    failure: Failure,
+    modules: Collection[str],
+    environment: Environment,
+    folder: Path,
+    listed: Sequence[str] = (),
 ) -> Iterator[Shadow]:
     """Yield the files that hide a module which the failure speaks of, or which a library imports.
 
-    `modules` are those of the installed packages, `folder` is where a program without a file runs.
+    `modules` are those of the installed packages, `folder` is where a program without a file runs,
+    `listed` are the folders of PYTHONPATH: of one that has more than such files, they go alone.
     """
+    place = _place(failure, environment, folder)
+    every = _hiding(place, modules) if place is not None else ()
+    for shadow in every:
+        if _is_spoken_of(shadow, failure):
+            yield shadow
+    for one in [Path(one) for one in listed if Path(one).is_absolute()]:
+        if one != place and not is_inside(str(one), environment):
+            hiding = list(_hiding(one, modules))
+            if len(hiding) < len(_modules(one)):
+                named = [shadow._replace(folder=str(one)) for shadow in hiding]
+                yield from (shadow for shadow in named if _is_spoken_of(shadow, failure))
+
+
+def unspoken(
+    failure: Failure, modules: Collection[str], environment: Environment, folder: Path
+) -> Iterator[Shadow]:
+    """Yield the files of a failing program's folder that hide a module of which nothing speaks.
+
+    What a library makes of a failed import is often another message.
+    """
+    place = _place(failure, environment, folder)
+    # A program imports its own file on purpose, unless a library of this traceback came first.
+    for shadow in _hiding(place, modules) if place is not None else ():
+        if not _is_spoken_of(shadow, failure) and any(one.top for one in failure.every):
+            yield shadow
+
+
+def _place(failure: Failure, environment: Environment, folder: Path) -> Path | None:
+    """Return the folder of a failing program; None where it is a part of the environment."""
     own = [frame.path for frame in failure.every if not _LIBRARY.search(frame.path)]
     own = [path for path in own if not path.startswith("<")]
     place = Path(own[0]).parent if own else folder
     place = place if place.is_absolute() else folder / place
-    if is_inside(str(place / "x"), environment) and _LIBRARY.search(f"{place}/"):
-        return
+    inside = is_inside(str(place / "x"), environment) and _LIBRARY.search(f"{place}/")
+    return None if inside else place
+
+
+def _modules(place: Path) -> list[Path]:
     with suppress(OSError):
-        for file in sorted(place.iterdir())[:_MOST_FILES]:
-            name = file.name.partition(".")[0]
-            owner = "an installed package" if name in modules else ""
-            owner = "the standard library" if standard_module(name) else owner
-            if file.suffix == _BYTECODE and file.with_suffix(".py").exists():
-                continue  # the source comes first
-            if not owner and file.suffix in _COMPILED and file.with_name(f"{name}.py").is_file():
-                owner = f"{name}.py beside it"
-            if not owner or not _SAFE.fullmatch(str(file)) or not _is_module(file):
-                continue
+        return [one for one in sorted(place.iterdir())[:_MOST_FILES] if _is_module(one)]
+    return []
+
+
+def _hiding(place: Path, modules: Collection[str]) -> Iterator[Shadow]:
+    """Yield the files of a folder that hide a module of another place."""
+    for file in _modules(place):
+        name = file.name.partition(".")[0]
+        owner = "an installed package" if name in modules else ""
+        owner = "the standard library" if standard_module(name) else owner
+        if file.suffix == _BYTECODE and file.with_suffix(".py").exists():
+            continue  # the source comes first
+        if not owner and file.suffix in _COMPILED and file.with_name(f"{name}.py").is_file():
+            owner = f"{name}.py beside it"
+        if owner and _SAFE.fullmatch(str(file)):
             shadow = Shadow(file, name, owner)
-            if not shadow.target.exists() and _is_spoken_of(shadow, failure):
+            if not shadow.target.exists():
                 yield shadow
 
 

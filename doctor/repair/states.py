@@ -15,12 +15,13 @@ from doctor.environments.layout import CloneError
 from doctor.fixes import installer
 from doctor.host import Host
 from doctor.model.checks import Progress
-from doctor.model.fixes import Step
+from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
 from doctor.model.report import Report
 from doctor.observe.installed.distributions import installed
 from doctor.observe.scene import Distribution
 from doctor.repair.commands import Kind
+from doctor.repair.damage import dead_links
 from doctor.repair.ending import Ending
 from doctor.repair.examination import OFFLINE, Bench, Trial, of_program, run_program
 from doctor.repair.failures import Failure, came_further, failure_of, is_detour
@@ -115,7 +116,10 @@ class Trials:
         facts = self._original.report.observation.facts
         names = [one.name for one in packages]
         made = installer.install_set([one.requirement for one in packages], facts, again=names)
-        return Plan(title="", steps=tuple(_alone(Step(command=one)) for one in made))
+        links = {link: None for one in packages for link in dead_links(one)}
+        aside = [("mv", "-i", str(one), f"{one}.old") for one in links]
+        steps = (*(Command(argv=argv) for argv in aside), *made)
+        return Plan(title="", steps=tuple(_alone(Step(command=one)) for one in steps))
 
     def shelf(self, state: State, limits: Mapping[str, str] = MappingProxyType({})) -> Shelf:
         """Return the releases that fit a state and `limits`, specifiers by name."""

@@ -102,6 +102,7 @@ def with_project(
     The program runs in that copy where it meets the change. Raises ProjectError without a copy.
     """
     project = original.request.check.observe.project.absolute()
+    copy, there = _with_outside(tasks, original, copy, there)
     if not any(_of_project(one, original) for one in tasks):
         return copy, there, project
     inner = copy.scratch.folder / "project" / project.name
@@ -111,6 +112,27 @@ def with_project(
         cwd = Path(places.there(str(original.host.cwd)))
         copy = replace(copy, host=Host(env=copy.host.env, cwd=cwd))
     return copy, places, inner
+
+
+def _with_outside(
+    tasks: Sequence[Task], original: Original, copy: Clone, there: Places
+) -> tuple[Clone, Places]:
+    """Return a clone whose variables name copies of the folders beside it that a step changes."""
+    project = original.request.check.observe.project.absolute()
+    for number, file in enumerate(filter(None, map(_renamed_file, tasks))):
+        if file.is_relative_to(project) or commands.is_inside(str(file), original.environment):
+            continue
+        inner = copy.scratch.folder / "outside" / str(number) / file.parent.name
+        copy_project(file.parent, inner)
+        there = Places((*there.pairs, (str(file.parent), str(inner))))
+        env = {name: there.there(value) for name, value in copy.host.env.items()}
+        copy = replace(copy, host=Host(env=env, cwd=copy.host.cwd))
+    return copy, there
+
+
+def _renamed_file(task: Task) -> Path | None:
+    argv = task.step.command.argv if task.step.command is not None else ()
+    return Path(argv[-2]) if task.kind is Kind.RENAME else None
 
 
 def _is_read(task: Task) -> bool:
@@ -127,6 +149,7 @@ def _of_project(task: Task, original: Original) -> bool:
     inside = bool(file) and commands.is_inside(file, original.environment)
     # A build writes into the sources.
     sources = original.request.check.observe.project.absolute()
+    inside = inside or (task.kind is Kind.RENAME and not Path(file).is_relative_to(sources))
     built = any(Path(word).is_relative_to(sources) for word in built_from(task.step))
     return built or (task.kind in (Kind.PROJECT, Kind.EDIT, Kind.RENAME) and not inside)
 
@@ -152,7 +175,7 @@ class Runner:
         if each.kind is Kind.RENAME and each.step.command is not None:
             source, target = map(self._places.there, each.step.command.argv[-2:])
             inside = commands.is_inside(each.step.command.argv[-1], self._original.environment)
-            root = self._copy.environment.root if inside else self._project
+            root = self._copy.environment.root if inside else self._copy.scratch.folder
             return renamed(Path(source), Path(target), root)
         if each.kind is Kind.EDIT and each.step.edit is not None:
             edit = each.step.edit

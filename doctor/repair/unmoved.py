@@ -6,10 +6,12 @@ outside stays out.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from doctor.model.fixes import Step
 from doctor.model.plans import Plan
 from doctor.repair.damage import Damage, damaged, listed
 from doctor.repair.examination import Bench
@@ -17,12 +19,12 @@ from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import combined, moved_names
 from doctor.repair.moved import moved_editables
 from doctor.repair.plan_reading import set_by
-from doctor.repair.project_settings import lines_spoken_of
+from doctor.repair.project_settings import every_line, lines_spoken_of
 from doctor.repair.reading import tops
 from doctor.repair.rebuilding import rebuildings
 from doctor.repair.requests import Original
 from doctor.repair.settings import leaving_out, suspected, without_settings
-from doctor.repair.shadows import shadows
+from doctor.repair.shadows import shadows, unspoken
 from doctor.repair.states import State, Trials, is_as_far
 from doctor.repair.strays import strays
 from doctor.repair.suspects import beneath, suspects
@@ -30,6 +32,8 @@ from doctor.repair.unowned import unowned
 
 _ALONE = 4
 """Variables that are tried one by one."""
+_FEW = 6
+"""Lines of settings that are tried one by one."""
 _HIDDEN = "failure/module-hidden"
 
 
@@ -44,6 +48,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
         or _by_intruders(state, trials, original)
         or by_namespaces(state, trials, original)
         or _by_unowned_files(state, trials, original)
+        or _by_renaming(state, trials, original, bench, unlikely=True)
         or _by_all_of_these(state, trials, original)
     )
 
@@ -111,11 +116,14 @@ def _by_all_of_these(state: State, trials: Trials, original: Original) -> State 
     return found._replace(plan=msgspec.structs.replace(found.plan, notes=notes), again=True)
 
 
-def _by_renaming(state: State, trials: Trials, original: Original, bench: Bench) -> State | None:
+def _by_renaming(
+    state: State, trials: Trials, original: Original, bench: Bench, *, unlikely: bool = False
+) -> State | None:
     """Return the state with another name for a file that hides a module."""
     modules = frozenset(top for one in trials.here.values() for top in tops(one))
-    folder = original.host.cwd
-    for shadow in shadows(state.failure, modules, original.environment, folder):
+    place = (state.failure, modules, original.environment, original.host.cwd)
+    listed = original.host.env.get("PYTHONPATH", "").split(os.pathsep)
+    for shadow in unspoken(*place) if unlikely else shadows(*place, listed):
         plan = combined(state.plan, Plan(title="", steps=(shadow.step,)))
         found = trials.ends(plan, f"with {shadow.file.name} renamed")
         if found is not None and trials.is_further(state, found, ()):
@@ -137,6 +145,35 @@ def _by_settings_of_project(state: State, trials: Trials, original: Original) ->
         found = trials.ends(plan, f"with a comment where {note}")
         if found is not None and trials.is_further(state, found, ()):
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, f"{note}."))
+            return found._replace(plan=plan, again=True)
+    return None
+
+
+def by_files_of_settings(
+    state: State, trials: Trials, original: Original, goes_on: Callable[[], bool]
+) -> State | None:
+    """Return the state without one line of the settings that the failing packages read.
+
+    The message need not speak of it. Many lines are halved, a few are tried one by one.
+    """
+    modules = [top for one in trials.here.values() for top in tops(one)]
+    around = original.environment
+    lines = list(every_line(state.failure, original.host.cwd, around.root, modules))
+
+    def less(some: Sequence[tuple[Step, str]], what: str) -> State | None:
+        plan = combined(state.plan, Plan(title="", steps=tuple(step for step, _ in some)))
+        found = trials.ends(plan, what)
+        return found if found is not None and trials.is_further(state, found, ()) else None
+
+    while len(lines) > _FEW:
+        half = len(lines) // 2
+        halves = (lines[:half], lines[half:])
+        words = f"with {half} lines of settings less"
+        lines = next((one for one in halves if goes_on() and less(one, words)), [])
+    for line in lines:
+        found = less([line], f"with a comment where {line[1]}") if goes_on() else None
+        if found is not None:
+            plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, f"{line[1]}."))
             return found._replace(plan=plan, again=True)
     return None
 

@@ -70,6 +70,7 @@ def _named(failure: Failure, site: Path, owned: set[Path]) -> Iterator[tuple[Pat
 def _hiding(failure: Failure, site: Path, owned: set[Path]) -> Iterator[tuple[Path, str]]:
     """Yield modules beside those of packages, with the same name, that a failure speaks of."""
     words = {*re.findall(r"\w+", failure.error[:2000])}
+    quoted = {*re.findall(r"['\"`](\w+)(?:\.\w+)*['\"`]", failure.error[:2000])}
     tops = {frame.top for frame in failure.every if frame.top}
     folders = [site, *(one for one in (site / top for top in sorted(tops | words)) if one.is_dir())]
     for folder in folders:
@@ -82,6 +83,8 @@ def _hiding(failure: Failure, site: Path, owned: set[Path]) -> Iterator[tuple[Pa
             for name, several in names.items():
                 own = [one for one in several if one in owned]
                 spoken = name in words or name in tops
+                if folder == site and not own and name in quoted:
+                    yield several[0], "the failure speaks of it"
                 for one in several if own and spoken else ():
                     if one not in own:
                         yield one, f"it lies beside {own[0].name}, with the same name"
