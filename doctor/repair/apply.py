@@ -25,7 +25,7 @@ from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import OFFLINE
 from doctor.repair.merging import install_of
 from doctor.repair.new_environment import making, tasks_of
-from doctor.repair.project import edited, put_back, remember
+from doctor.repair.project import edited, put_back, remember, renamed
 from doctor.repair.prove import Attempted
 from doctor.repair.requests import Original, Repair, actionable
 from doctor.repair.trial import removed, why_not
@@ -46,7 +46,7 @@ def why_not_applied(attempted: Attempted, original: Original) -> str:
             "old one as it is, so run them yourself."
         )
     tasks = tasks_of(attempted.plan.steps, environment)
-    if any(one.kind is Kind.RENAME for one in tasks):
+    if any(one.kind is Kind.RENAME and not _is_inside(one, environment) for one in tasks):
         return (
             "Nothing was applied: the plan renames a file of your own. Do that yourself, and run "
             "doctor fix again."
@@ -56,6 +56,11 @@ def why_not_applied(attempted: Attempted, original: Original) -> str:
     if installed(environment) != original.packages:
         return "Nothing was applied: the environment changed since the check. Run doctor fix again."
     return ""
+
+
+def _is_inside(task: Task, environment: Environment) -> bool:
+    argv = task.step.command.argv if task.step.command is not None else ("",)
+    return commands.is_inside(argv[-1], environment)
 
 
 def how_to_apply(attempted: Attempted, original: Original) -> str:
@@ -151,6 +156,8 @@ def _step(
         inside = commands.is_inside(each.step.edit.file, environment)
         return edited(each.step.edit, environment.root if inside else project)
     command = each.step.command
+    if command is not None and each.kind is Kind.RENAME:
+        return renamed(Path(command.argv[-2]), Path(command.argv[-1]), environment.root)
     if command is None or each.kind in (Kind.REFUSED, Kind.CREATE):
         return each.why or "it is no command"
     if each.kind is Kind.REMOVE:

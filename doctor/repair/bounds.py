@@ -48,8 +48,9 @@ def bounds_of(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
 def _locked(original: Original) -> Iterator[Bound]:
     """Yield the releases of the project's lock, which leads as its lists do."""
     fact = original.report.observation.facts.get("project.locked")
-    listed = fact.value if fact is not None else None
-    for name, release in listed.items() if fact and isinstance(listed, dict) else ():
+    if fact is None or not isinstance(fact.value, dict):
+        return
+    for name, release in fact.value.items():
         # A local part names an index.
         yield Bound(str(name), f"=={public(str(release))}", Path(fact.source).name, leads=True)
 

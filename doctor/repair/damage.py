@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import platform
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -32,6 +33,10 @@ from doctor.observe.scene import Distribution, Interpreter
 _WHEEL_LIMIT, _HASHED, _LARGEST, _TAGS = 1 << 16, 400, 16 << 20, 200
 _TAG = re.compile(r"^Tag:[ \t]{0,20}([\w.]{1,200}-[\w.]{1,200}-[\w.]{1,300})[ \t\r]{0,20}$", re.M)
 
+_NO_PROGRAMS = (".py", ".pyc", ".pyi", ".txt", ".md", ".json", ".h", ".hpp", ".o", ".a", ".dylib")
+_PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""How programs of Linux and macOS begin."""
+_MOST_ROWS = 5000
 _HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
 """Endings of files that no program reads; people delete them to make an image smaller."""
 _SPARED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "__pycache__"})
@@ -95,11 +100,36 @@ def changed(one: Distribution) -> str:
 def missing_file(one: Distribution) -> str:
     """Return which file of a package is not there, in words; what no program reads is no matter."""
     if _is_of_index(one):
+        head = one.folder / "METADATA"
+        if one.folder.name.endswith(".dist-info") and not head.exists():
+            return f"{one.folder.name}/METADATA is gone"  # programs ask it for the release
         with suppress(UnreadableFile):
             for path, size, _ in rows(record_of(one)):
                 there = (one.folder.parent / path).exists()
                 if not there and matters(path, str(size or 0)):
                     return f"{path} is gone"
+    return ""
+
+
+def closed_program(one: Distribution) -> str:
+    """Return which program of a package nobody may execute, in words; RECORD has no modes.
+
+    An archive, or a copy to another file system, takes the bit away.
+    """
+    if sys.platform == "win32" or not _is_of_index(one):
+        return ""
+    site, record = one.folder.parent, ""
+    with suppress(UnreadableFile):
+        record = record_of(one)
+    for line in record.split("\n")[:_MOST_ROWS]:
+        path = line.rsplit(",", 2)[0].strip('"')
+        if not path or ".so" in PurePath(path).name or path.endswith(_NO_PROGRAMS):
+            continue
+        with suppress(OSError):
+            if not (site / path).stat().st_mode & 0o111:
+                with (site / path).open("rb") as file:
+                    if file.read(4) in _PROGRAMS:
+                        return f"{path} is a program, and may not be executed"
     return ""
 
 
@@ -120,7 +150,7 @@ def damaged(
     unfit = {one.package.name: one for one in misfits(mine.values(), environment)}
     found = dict(unfit) if any(one.name in unfit for one in spoken) else {}
     for one in spoken:
-        if one.name not in found and (why := changed(one)):
+        if one.name not in found and (why := changed(one) or closed_program(one)):
             shared = any(_lists(other, why) for other in mine.values() if other is not one)
             found[one.name] = Damage(one, why, shared)
     for name in beneath:
@@ -133,8 +163,6 @@ def damaged(
 def matters(path: str, size: str) -> bool:
     """Say whether a program may read a file of a RECORD, by its path and size."""
     parts = PurePath(path).parts
-    if parts[-1:] == ("METADATA",) and len(parts) == 2:
-        return True  # `importlib.metadata` knows no version without it
     spared = any(part.lower() in _SPARED or part.endswith(".dist-info") for part in parts[:-1])
     empty = parts[-1:] == ("__init__.py",) and size in ("", "0")
     return not (spared or empty or path.endswith(_HARMLESS))

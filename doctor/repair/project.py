@@ -74,10 +74,9 @@ def edited(edit: Edit, project: Path) -> str:
     try:
         if not place.resolve().is_relative_to(project.resolve()):
             return f"{edit.file} does not lie in the project"
-        data = read_whole(place, _LARGEST)
-    except (OSError, UnreadableFile) as error:
+        text = (read_whole(place, _LARGEST) or b"").decode("utf-8")
+    except (OSError, UnreadableFile, UnicodeDecodeError) as error:
         return f"{edit.file}: {error}"
-    text = (data or b"").decode("utf-8", "replace")
     if not edit.before or text.count(edit.before) != 1:
         return f"{edit.file} does not hold the line once: {edit.before[:80]}"
     try:  # as a new file: in a clone the old one may be a link to that of the original
@@ -103,11 +102,15 @@ def renamed(source: Path, target: Path, project: Path) -> str:
 def remember(project: Path, names: Sequence[str], place: Path) -> None:
     """Write what the manifests of a project are now into a file; raises WriteError."""
     kept: dict[str, str | None] = {}
+    times: dict[str, int] = {}
     for name in dict.fromkeys((*MANIFESTS, *names)):
         path = project / name
         data = path.read_bytes() if path.is_file() else None
         kept[name] = None if data is None else data.hex()
-    write(place, json.dumps({"project": str(project), "files": kept}), private=True)
+        if data is not None:
+            times[name] = path.stat().st_mtime_ns
+    told = {"project": str(project), "files": kept, "times": times}
+    write(place, json.dumps(told), private=True)
 
 
 def put_back(place: Path) -> int:
@@ -126,6 +129,8 @@ def put_back(place: Path) -> int:
                 path.unlink()
             else:
                 path.write_bytes(was)
+                if (changed_at := told.get("times", {}).get(name)) is not None:
+                    os.utime(path, ns=(changed_at, changed_at))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ProjectError(f"{place}: {error}") from None
     return changed
