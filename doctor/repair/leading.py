@@ -62,6 +62,7 @@ from doctor.repair.unmoved import (
     by_namespaces,
     by_reinstalling,
     by_settings,
+    by_switches,
     without_moves,
 )
 
@@ -163,6 +164,7 @@ class _Search:
         ways: tuple[_Way, ...] = (
             self._without_moves,
             self._by_lists,
+            lambda one: by_switches(one, self._trials, self._original, self._listed),
             self._by_advice,
             self._by_values,
             self._by_findings,

@@ -7,7 +7,7 @@ outside stays out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -28,6 +28,7 @@ from doctor.repair.shadows import shadows, unspoken
 from doctor.repair.states import State, Trials, is_as_far
 from doctor.repair.strays import strays
 from doctor.repair.suspects import beneath, suspects
+from doctor.repair.switches import switches
 from doctor.repair.unowned import unowned
 
 _ALONE = 4
@@ -175,6 +176,20 @@ def by_files_of_settings(
         if found is not None:
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, f"{line[1]}."))
             return found._replace(plan=plan, again=True)
+    return None
+
+
+def by_switches(
+    state: State, trials: Trials, original: Original, listed: Collection[str]
+) -> State | None:
+    """Return the state with a variable that goes before a settings file of a library."""
+    env = {**original.host.env, **set_by(state.plan)}
+    modules = {top for one in trials.here.values() for top in tops(one)}
+    for what, step in switches(state.failure, env, modules, listed):
+        plan = combined(state.plan, Plan(title="", steps=(step,)))
+        found = trials.ends(plan, f"with {what}")
+        if found is not None and trials.is_further(state, found, ()):
+            return found._replace(again=True)
     return None
 
 
