@@ -54,6 +54,7 @@ from doctor.repair.plan_reading import adds_unnamed, installs_nothing_new, taken
 from doctor.repair.pruning import pruned, still_needed
 from doctor.repair.reading import unmet
 from doctor.repair.requests import Original
+from doctor.repair.resolve import compiles
 from doctor.repair.standing import apart, is_later, is_nearer
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
@@ -264,6 +265,7 @@ class _Search:
     def _by_plans(self, state: State, *, heavy: bool) -> State | None:
         tried: list[tuple[Step, ...]] = [state.plan.steps]
         leap: State | None = None
+        built: State | None = None
         for plan in self._candidates(state):
             new = moved_names(plan) - moved_names(state.plan)
             if plan.steps in tried or not self._goes_on():
@@ -285,12 +287,16 @@ class _Search:
             if self._takes_away(found):
                 return None
             if self._trials.is_further(state, found, new):
-                if not leaps(trial.changes, new):
+                if compiles(plan):
+                    built = built or found
+                elif not leaps(trial.changes, new):
                     found = self._less(state, found)
                     other = self._others.by_lifting(state, found, self._bench.held, self._within)
                     return other if other is not found else self._shorter(state, found)
-                leap = leap or found
-        return self._less(state, leap) if leap is not None else None
+                else:
+                    leap = leap or found
+        last = leap or built
+        return self._less(state, last) if last is not None else None
 
     def _shorter(self, state: State, found: State) -> State:
         """Return the state of a shorter way: what came last goes back, and nothing is lifted."""

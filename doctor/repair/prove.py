@@ -99,10 +99,11 @@ def prove(
         return None
     others = tuple(one for one in others if one.steps != best.plan.steps)
     if best.ok:
-        others = (*_longer(bench, original), *others)
         # The program is the judge. What it did not judge may take away what it needs.
         facts = original.report.observation.facts
-        others = tuple(one for one in others if led is None and is_other_way(one, best.plan))
+        judged = led is not None or bool(original.request.program)
+        others = (*_longer(bench, original), *others)
+        others = tuple(one for one in others if not judged and is_other_way(one, best.plan))
         others = tuple(one for one in others if not departures(one, facts))
     elif original.request.program:
         best, others = _within_lists(best, (*tried, *others), original)

@@ -16,7 +16,7 @@ from doctor.base.text import enumerate_words
 from doctor.model.fixes import Step
 from doctor.model.plans import Plan
 from doctor.repair.commands import variables
-from doctor.repair.merging import install_of, name_in, without
+from doctor.repair.merging import install_of, name_in, named_in, uninstalled, without
 from doctor.repair.reading import Unmet
 from doctor.repair.states import State, Trials
 
@@ -60,7 +60,9 @@ def _units(plan: Plan) -> list[_Unit]:
         install = install_of(step)
         for text in install.requirements if install else ():
             found[name_in(text)] = name_in(text)
-        if step.edit is not None or variables(step) is not None:
+        # What is installed in another release need not go first.
+        gone = {*uninstalled(step)} & named_in(plan).keys()
+        if step.edit is not None or variables(step) is not None or gone:
             found[f"step {number}"] = step
     return list(found.values())
 
@@ -83,5 +85,7 @@ def _word(step: Step) -> str:
     """Return what a step changes: the variable or the file."""
     if step.edit is not None:
         return f"the change of {PurePath(step.edit.file).name}"
+    if gone := uninstalled(step):
+        return f"the removal of {enumerate_words(gone)}"
     names = [*(variables(step) or {})]
     return f"the change of {enumerate_words(names)}" if names else "a variable"

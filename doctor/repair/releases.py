@@ -21,6 +21,7 @@ from doctor.repair.links import Links
 _SYSTEM = "--break-system-packages"
 NO_LINKS = Links()
 """What is taken from an index."""
+_HEAVY = ("torch", "nvidia")
 _MOST_HELD, _MOST_LINES, _SECONDS = 1000, 16, 60.0
 
 
@@ -81,11 +82,27 @@ class Shelf:
         found = (self.newest(name, text) for text in texts)
         return tuple(dict.fromkeys((*(one for one in found if one), str(top))))
 
+    def _twins(self, name: str) -> list[str]:
+        """Return the packages that are released with one: `jaxlib` with `jax`, of one release."""
+        here = self._here.get(name, "")
+        return [
+            one
+            for one, version in self._here.items()
+            if one != name
+            and one.startswith(name)
+            and version == here
+            and here.count(".") > 1
+            and not name.startswith(_HEAVY)
+        ]
+
     def _ask(self, name: str, specifier: str) -> str:
         texts = [specifier, *self._asked.get(name, ())]
         requirement = name + ",".join(dict.fromkeys(text for text in texts if text))
         # What stays is a constraint: it counts where the release asks for it, and else not at all.
-        held = [f"{one}=={public(version)}" for one, version in self._here.items() if one != name]
+        free = {name, *self._twins(name)}
+        held = [
+            f"{one}=={public(version)}" for one, version in self._here.items() if one not in free
+        ]
         python = installer.python(self._facts)
         if self._host.which("uv") is not None:
             head: tuple[str, ...] = ("uv", "pip", "install", "--python", python, _SYSTEM)
@@ -100,7 +117,7 @@ class Shelf:
         if not isinstance(answer, Resolution) or answer.builds:
             return ""
         after = {one.name: one.after for one in answer.changes}
-        others = {one: release for one, release in after.items() if one != name}
+        others = {one: release for one, release in after.items() if one not in free}
         if any(self._here.get(one, release) != release for one, release in others.items()):
             return ""
         return after.get(name) or ""

@@ -18,7 +18,7 @@ from doctor.model.plans import Plan
 from doctor.observe.installed.distributions import installed
 from doctor.repair import commands
 from doctor.repair.commands import Kind
-from doctor.repair.damage import damaged
+from doctor.repair.damage import damaged, dead_links
 from doctor.repair.failures import failure_of
 from doctor.repair.merging import combined
 from doctor.repair.resolve import conflict_words
@@ -183,3 +183,29 @@ def test_a_file_that_is_gone_counts_beneath_the_packages_of_a_failure(site: Path
     assert above.exists()
     (found,) = damaged((), here, _around(site), names)
     assert found.why == "sheet/__init__.py is gone"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes and links of POSIX")
+def test_what_no_hash_of_a_record_tells(site: Path) -> None:
+    module = _package(site, "video", "py3-none-any")
+    program = module.with_name("tool")
+    program.write_bytes(b"\x7fELF and so on")
+    program.chmod(0o755)
+    record = site / "video-1.0.dist-info/RECORD"
+    record.write_text(f"video/tool,,13\n{record.read_text()}")
+
+    def why() -> str:
+        here = {one.name: one for one in installed([str(site)])}
+        return "; ".join(one.why for one in damaged(["video"], here, _around(site), ["video"]))
+
+    assert why() == ""
+    program.chmod(0o644)
+    assert why() == "video/tool is a program, and may not be executed"
+    program.chmod(0o755)
+    (site / "video-1.0.dist-info/METADATA").unlink()
+    assert why() == "video-1.0.dist-info/METADATA is gone"
+    (one,) = [one for one in installed([str(site)]) if one.name == "video"]
+    assert not dead_links(one)
+    module.parent.rename(site / "elsewhere")
+    (site / "video").symlink_to(site / "purged")
+    assert dead_links(one) == (site / "video",)

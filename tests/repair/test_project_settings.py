@@ -6,7 +6,7 @@ from pathlib import Path
 
 from doctor.repair.failures import failure_of
 from doctor.repair.project import edited
-from doctor.repair.project_settings import is_setting, lines_spoken_of
+from doctor.repair.project_settings import every_line, is_setting, lines_spoken_of
 
 
 def test_a_line_that_the_message_speaks_of(tmp_path: Path) -> None:
@@ -33,3 +33,23 @@ def test_errors_without_a_traceback_are_found_above_the_last_line() -> None:
         "usage: pytest\npytest: error: unrecognized arguments: --cov\n  inifile: x\nrootdir: /x\n"
     )
     assert failure_of(text).error == "pytest: error: unrecognized arguments: --cov"
+
+
+def test_a_line_that_no_message_names(tmp_path: Path) -> None:
+    (tmp_path / "matplotlibrc").write_text("font.size: 9\n# note: x\ntext.usetex: True\n")
+    (tmp_path / ".env").write_text("MODE=fast\n")
+    folder = tmp_path / "etc" / "dask"
+    folder.mkdir(parents=True)
+    (folder / "lab.yaml").write_text("dataframe:\n  planning: false\nlogging:\n  aa: 1\n  bb: 2\n")
+    frames = 'File "/e/site-packages/{}/core.py", line 1, in x\n'
+    trace = "Traceback (most recent call last):\n  {}ValueError: it is not possible\n"
+
+    def found(package: str, *modules: str) -> list[str]:
+        failure = failure_of(trace.format(frames.format(package)))
+        lines = every_line(failure, tmp_path, tmp_path, modules)
+        return [step.edit.before for step, _ in lines if step.edit is not None]
+
+    assert found("matplotlib") == ["font.size: 9", "text.usetex: True"]
+    assert found("numpy") == []
+    assert found("numpy", "dotenv") == ["MODE=fast"]
+    assert found("dask") == ["dataframe:\n  planning: false", "  aa: 1", "  bb: 2"]

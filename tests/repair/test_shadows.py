@@ -1,0 +1,45 @@
+"""A file that hides a module gets another name, whatever the message speaks of."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from doctor.environments.environment import environment_at
+from doctor.host import Host
+from doctor.repair.failures import failure_of
+from doctor.repair.shadows import shadows, unspoken
+
+_TRACE = """Traceback (most recent call last):
+  File "/e/lib/python3.11/site-packages/numpy/random.py", line 1, in <module>
+{}
+"""
+
+
+def test_one_file_of_a_folder_in_pythonpath_that_has_more(tmp_path: Path) -> None:
+    for name in ("cycler.py", "style.py", "secrets.py"):
+        (tmp_path / name).write_text("")
+    around = environment_at(Path(sys.executable), Host())
+    failure = failure_of(_TRACE.format("ImportError: cannot import name 'cycle' from 'cycler' (x)"))
+    listed = [str(tmp_path)]
+
+    def found() -> list[str]:
+        rows = shadows(failure, {"cycler"}, around, tmp_path / "work", listed)
+        return [one.words for one in rows]
+
+    assert found() == [f"cycler.py of {tmp_path} hides the module cycler of an installed package"]
+    (tmp_path / "style.py").unlink()
+    (tmp_path / "secrets.py").unlink()
+    assert found() == []
+
+
+def test_a_name_of_the_standard_library_counts_without_a_word_about_it(tmp_path: Path) -> None:
+    for name in ("secrets.py", "notes.py"):
+        (tmp_path / name).write_text("")
+    around = environment_at(Path(sys.executable), Host())
+    text = "ImportError: cannot import name 'SUPPORTED' from 'lab.utils'"
+    failure = failure_of(_TRACE.format(text))
+    assert not list(shadows(failure, {"lab"}, around, tmp_path))
+    (one,) = unspoken(failure, {"lab"}, around, tmp_path)
+    assert one.file.name == "secrets.py"
+    assert not list(unspoken(failure_of(text), {"lab"}, around, tmp_path))
