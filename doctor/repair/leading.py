@@ -31,12 +31,12 @@ from doctor.repair.advice import by_advice
 from doctor.repair.bounds import (
     bounds_of,
     broken,
-    is_met,
     leaps,
     leaves_pins,
     limits_of,
     project_lists,
 )
+from doctor.repair.by_lists import by_lists
 from doctor.repair.ending import Ending
 from doctor.repair.examination import Bench
 from doctor.repair.merging import (
@@ -68,7 +68,7 @@ from doctor.repair.unmoved import (
 )
 
 _FAULTS, _RESTARTS = 8, 3
-_DETOURS, _STRETCH, _STRAYS = 3, 3, 12
+_DETOURS, _STRETCH = 3, 3
 """Releases that brought another failure to go on from, and the changes after each."""
 _Way = Callable[[State], "State | None"]
 _NEAR, _TOGETHER = 2, 1.0
@@ -223,29 +223,8 @@ class _Search:
         return by_reinstalling(state, self._trials, self._original, shared=True)
 
     def _by_lists(self, state: State) -> State | None:
-        """Return a state with a package that the failure speaks of in the range of the project."""
-        out = {
-            one.name
-            for one in self._bounds
-            if one.leads and not is_met(self._trials.releases[one.name], one.specifier)
-        } - moved_names(state.plan)
-        blamed = suspects(state.failure, self._here, self._environment) if out else ()
-        shelf = self._trials.shelf(state, self._within)
-        for name in [one.name for one in blamed if one.name in out - self._bench.held]:
-            near = [lines[0] for up in (True, False) if (lines := shelf.lines(name, up=up))]
-            for release in near if self._goes_on() else ():
-                if found := self._trials.with_release(state, name, release):
-                    return found
-        # What left a lock together goes back together.
-        exact = {one.name: one.specifier for one in self._bounds if one.specifier.startswith("==")}
-        names = sorted(out & exact.keys() - self._bench.held)
-        if not blamed or not 1 < len(names) <= _STRAYS:
-            return None
-        plan = state.plan
-        for name in names:
-            plan = combined(plan, self._trials.plan_of(name, exact[name].removeprefix("==")))
-        found = self._trials.ends(plan, f"with {len(names)} packages as the project says")
-        return found if found and self._trials.is_further(state, found, names) else None
+        held, limits = self._bench.held, (self._bounds, self._within)
+        return by_lists(state, self._trials, self._environment, *limits, held, self._goes_on)
 
     def _by_advice(self, state: State) -> State | None:
         facts = self._original.report.observation.facts
@@ -295,8 +274,7 @@ class _Search:
                     return other if other is not found else self._shorter(state, found)
                 else:
                     leap = leap or found
-        last = leap or built
-        return self._less(state, last) if last is not None else None
+        return self._less(state, last) if (last := leap or built) is not None else None
 
     def _shorter(self, state: State, found: State) -> State:
         """Return the state of a shorter way: what came last goes back, and nothing is lifted."""
