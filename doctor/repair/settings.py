@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from doctor.model.fixes import Command, Step
+from doctor.observe.runner.start import CACHES
 from doctor.repair.failures import Failure
 
 _NAME = re.compile(r"\b[A-Z][A-Z0-9]{1,40}_[A-Z0-9_]{1,60}\b")
@@ -116,7 +117,9 @@ def without_settings(
     told = [name for name in sorted(env) if _says(failure, name, env[name])]
     told += [*_of_python(failure, env), *_gone(failure, env)]
     kept = [one for one in (*named, *own) if not _KEPT.search(one) and not by_value]
-    for name in [one for one in dict.fromkeys((*kept, *told)) if env.get(one)][:_MOST]:
+    # A copy has folders of its own for caches, so that their variables change nothing there.
+    every = [one for one in dict.fromkeys((*kept, *told)) if env.get(one) and one not in CACHES]
+    for name in every[:_MOST]:
         yield name, leaving_out([name])
 
 

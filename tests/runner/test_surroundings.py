@@ -68,11 +68,20 @@ def test_the_harmful_folder_of_a_list_is_left_out(tmp_path: Path) -> None:
 
 
 def test_what_fails_without_them_too_has_no_culprit(tmp_path: Path) -> None:
-    """Two runs are enough to see that; which GPUs are visible is not varied."""
+    """Two runs are enough to see that; which GPUs are visible, in which order, is not varied."""
     machine = Machine(tmp_path, one="fail('an uncorrectable ECC error')")
-    machine.check(env={"CUDA_VISIBLE_DEVICES": "0,1,2,3", "LD_LIBRARY_PATH": "/opt/a", **_HARMLESS})
+    chosen = {"CUDA_VISIBLE_DEVICES": "0,1,2,3", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    machine.check(env={**chosen, "LD_LIBRARY_PATH": "/opt/a", **_HARMLESS})
     assert _culprit(machine) == {}
     assert machine.started().count("cuda:1") == 3
+
+
+def test_another_order_of_the_cards_is_no_cure(tmp_path: Path) -> None:
+    """In another order the number means another card, and that one would pass."""
+    one = "'CUDA_DEVICE_ORDER' in os.environ and fail('no kernel image')"
+    machine = Machine(tmp_path, one=one)
+    machine.check(env={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+    assert _culprit(machine) == {}
 
 
 def test_without_such_variables_nothing_runs_again(tmp_path: Path) -> None:
