@@ -2,7 +2,8 @@
 
 The wheels for Linux and Windows there have a local version (2.3.1+cpu). `==2.3.1` accepts it
 (https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers),
-which uv does since 0.4.29; before that it saw only the wheels for macOS, which have none.
+which uv does since 0.5.0 (https://github.com/astral-sh/uv/pull/8797); before that it saw only the
+wheels for macOS, which have none.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _LACKING = re.compile(
 _OLD_WORDS = "has no wheels are available with a matching"
 _INDEX = re.compile(r"download\.pytorch\.org/whl/(?P<build>cpu|cu\d{2,3}|rocm\d[\d.]{1,6}|xpu)\b")
 _UV = re.compile(r"(?i)\buv(?: version)?[:` ]{1,4}v?(?P<release>0\.\d{1,2}\.\d{1,3})\b")
-_FIRST = Version("0.4.29")
+_FIRST = Version("0.5.0")
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -64,7 +65,7 @@ def explain(case: Case) -> Iterator[Explanation]:
                     ),
                 ),
                 Recipe(
-                    title="Update uv, which takes the one for the other since 0.4.29",
+                    title="Update uv, which takes the one for the other since 0.5.0",
                     steps=(Action(run=("uv", "self", "update")),),
                     note="Where pip or a package manager installed uv, that one updates it.",
                 ),
