@@ -33,10 +33,8 @@ _READ = re.compile(
 - https://rocm.docs.amd.com/en/latest/reference/env-variables/index.html
 """
 _LOADER = ("LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES")
-_CHOICE = re.compile(
-    r"\w+(?:VISIBLE_DEVICES|AFFINITY_MASK|DEVICE_SELECTOR)=.*"
-    r"|CUDA_DEVICE_ORDER=(?:FASTEST_FIRST|PCI_BUS_ID)"
-)
+_CHOICE = re.compile(r"(?:VISIBLE_DEVICES|AFFINITY_MASK|DEVICE_SELECTOR)$")
+_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Which GPUs somebody chose, and in which order: with another choice another card would pass."""
 _SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|KEY")
 _NAME = re.compile(r"\b[A-Z][A-Z0-9]{1,40}_[A-Z0-9_]{1,60}\b")
@@ -143,7 +141,8 @@ def _candidates(env: Mapping[str, str]) -> tuple[list[str], list[str]]:
         for name, value in env.items()
         if value
         and _READ.fullmatch(name)
-        and not _CHOICE.fullmatch(f"{name}={value}")
+        and not _CHOICE.search(name)
+        and not (name == "CUDA_DEVICE_ORDER" and value in _ORDERS)
         and not _SECRET.search(name)
     )
     return named, [name for name in _LOADER if env.get(name)]
