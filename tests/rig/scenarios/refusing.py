@@ -160,8 +160,7 @@ SCENARIOS = {
     "no-libcuda": _refuses(
         "a container with the capability utility alone: nvidia-smi works, CUDA does not",
         "100",
-        "cuda/driver-library-missing",
-        REACH,
+        "container/compute-not-handed-in",
         machine={**_MACHINE, "/.dockerenv": ""},
         libcuda=None,
         nvml="gpus=2;error.cuda=12",
