@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import Inventory
 from doctor.analyzers.recipes import code
 from doctor.model.events import Event
@@ -111,16 +113,4 @@ def _written(event: Event, operation: str) -> Explanation:
     )
 
 
-def _explanation(event: Event, title: str, cause: str, recipes: tuple[Recipe, ...]) -> Explanation:
-    return Explanation(
-        event=event,
-        precision=Precision.EXACT,
-        detection=detection(
-            event,
-            title,
-            cause,
-            recipes=recipes,
-            name="changed-in-place",
-            severity=Severity.NOTE,
-        ),
-    )
+_explanation = partial(explanation, name="changed-in-place", severity=Severity.NOTE)

@@ -31,6 +31,13 @@ _CARRIERS = (
     ("llama.cpp", re.compile(r"llama-(?:cli|server|mtmd-cli|bench)\b|^build: \d|^srv |^main: ")),
 )
 _FURTHEST = 2000
+SEE_RELEASE = command(
+    "See the release of llama.cpp, then take the newest one",
+    "llama-cli",
+    "--version",
+    note="Ollama, LM Studio and llama-cpp-python bring their own: update that program.",
+    look=True,
+)
 
 
 def explain(case: Case) -> Iterator[Explanation]:

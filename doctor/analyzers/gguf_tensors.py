@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision
-from doctor.analyzers.recipes import command
+from doctor.analyzers.gguf import SEE_RELEASE
 from doctor.analyzers.texts import Text, explained
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
@@ -18,13 +18,6 @@ def explain(case: Case) -> Iterator[Explanation]:
     yield from explained(case, _TABLE)
 
 
-_NEWEST = command(
-    "See the release of llama.cpp, then take the newest one",
-    "llama-cli",
-    "--version",
-    note="Ollama, LM Studio and llama-cpp-python bring their own: update that program.",
-    look=True,
-)
 _TABLE: dict[str, Text] = {
     "gguf-other-tensors": Text(
         (
@@ -58,7 +51,7 @@ _TABLE: dict[str, Text] = {
                     "file": "the new file, such as model-f16.gguf",
                 },
             ),
-            msgspec.structs.replace(_NEWEST, unless=(r"ik_llama",)),
+            msgspec.structs.replace(SEE_RELEASE, unless=(r"ik_llama",)),
             Recipe(
                 title="Bring the fork up to date, and build it again",
                 shown=(r"ik_llama",),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision
-from doctor.analyzers.gguf import updates
+from doctor.analyzers.gguf import SEE_RELEASE, updates
 from doctor.analyzers.inventory import frames, package_of
 from doctor.analyzers.recipes import LINUX, MACOS, code, command, fitting, variables
 from doctor.analyzers.texts import Text, explained
@@ -121,13 +121,6 @@ _OTHER_ENGINE = (
         use_if=("the engine for the processor loads the model",),
     ),
 )
-_NEWEST = command(
-    "See the release of llama.cpp, then take the newest one",
-    "llama-cli",
-    "--version",
-    note="Ollama, LM Studio and llama-cpp-python bring their own: update that program.",
-    look=True,
-)
 _LESS = command(
     "Give the model a shorter context and fewer layers on the GPU",
     "llama-server",
@@ -184,7 +177,7 @@ _TABLE: dict[str, Text] = {
                 note="An update of the GPU's driver mends most of these: on Windows from AMD or "
                 "NVIDIA, on Linux from the distribution.",
             ),
-            _NEWEST,
+            SEE_RELEASE,
         ),
         severity=Severity.ERROR,
     ),
@@ -192,7 +185,7 @@ _TABLE: dict[str, Text] = {
         "llama.cpp ended itself: its check {check} failed",
         "The check is one of llama.cpp: this build has a fault for this model, these options or "
         "this GPU. Such faults are mended in newer releases.",
-        (_NEWEST, _LESS),
+        (SEE_RELEASE, _LESS),
         severity=Severity.ERROR,
     ),
     "pinned-memory": Text(

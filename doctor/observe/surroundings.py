@@ -37,7 +37,8 @@ _CHOICE = re.compile(r"(?:VISIBLE_DEVICES|AFFINITY_MASK|DEVICE_SELECTOR)$")
 _ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Which GPUs somebody chose, and in which order: with another choice another card would pass."""
 _SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|KEY")
-_NAME = re.compile(r"\b[A-Z][A-Z0-9]{1,40}_[A-Z0-9_]{1,60}\b")
+NAME = re.compile(r"\b[A-Z][A-Z0-9]{1,40}_[A-Z0-9_]{1,60}\b")
+"""The name of a variable in a message."""
 _PROVING = (Role.PROVES_TORCH, Role.PROVES_JAX, Role.PROVES_ONNXRUNTIME)
 _ENDED = (Verdict.FAILED, Verdict.CRASHED)
 _MOST = 8
@@ -83,10 +84,10 @@ class _Trials:
         """Return name, value, and what is left of a list of folders."""
         settings, loader = _candidates(self._env)
         # What the message names needs one run; else it is looked for by halves.
-        named = [one for one in settings if one in _NAME.findall(message)]
-        for group in ([one] for one in named):
-            if self._passes(dict.fromkeys(group, "")):
-                return group[0], self._env[group[0]], None
+        named = [one for one in settings if one in NAME.findall(message)]
+        for one in named:
+            if self._passes({one: ""}):
+                return one, self._env[one], None
         for several in ([one for one in settings if one not in named], loader):
             if several and self._passes(dict.fromkeys(several, "")):
                 name = self._halved(several)

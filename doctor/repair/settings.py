@@ -17,9 +17,9 @@ from pathlib import Path
 
 from doctor.model.fixes import Command, Step
 from doctor.observe.runner.start import CACHES
+from doctor.observe.surroundings import NAME
 from doctor.repair.failures import Failure
 
-_NAME = re.compile(r"\b[A-Z][A-Z0-9]{1,40}_[A-Z0-9_]{1,60}\b")
 _KEPT = re.compile(
     r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|PROXY|OFFLINE|_(?:HOME|DIR|CACHE|PATH|ROOT|URL|ENDPOINT)$"
 )
@@ -111,7 +111,7 @@ def without_settings(
         begins.update(_OF_BUILDS)
     if "NCCL" in failure.chain:
         begins.add("NCCL_")
-    named = [name for name in _NAME.findall(failure.chain) if _READ.match(name)]
+    named = [name for name in NAME.findall(failure.chain) if _READ.match(name)]
     own = sorted(name for name in env if name.startswith(tuple(begins)))
     own = [name for name in own if not _is_there(env[name])]
     told = [name for name in sorted(env) if _says(failure, name, env[name])]
