@@ -385,7 +385,9 @@ def _evenly_spread_like(drawn: Any) -> Any:
     mean, low, high = drawn.mean(), drawn.min(), drawn.max()
     reach = min(mean - low, high - mean)
     noise = _noise(*drawn.shape)
-    return (noise - noise.mean()) * 2 * reach * 0.99 + mean
+    centred = noise - noise.mean()
+    # A mean of the noise off the middle makes one half longer; the longer one decides what fits into the range.
+    return centred / centred.abs().max() * reach * 0.99 + mean
 
 
 def _noise(*shape: int) -> Any:
