@@ -9,16 +9,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.patterns import compile_pattern
 from doctor.model.catalog import Catalog
 
-_CAPABILITY = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?")
+_CAPABILITY = Pattern(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?")
 _LONGEST = 60
-_GEFORCE = re.compile(r"(?:GEFORCE )?(?:(RTX|GTX) ?)?([1-9]0[5-9]0|16[56]0)( ?TI)?( ?SUPER)?")
-_AMD = re.compile(
-    r"(?:INSTINCT )?MI ?\d{2,3}[A-Z]?|RADEON.*|(?:RADEON )?RX ?\d{4}.*|GFX\d{3,4}[A-F]?"
-)
-_INTEL = re.compile(r"(?:INTEL )?ARC.*|(?:INTEL )?(?:DATA CENTER GPU )?MAX ?\d{4}|[AB][3-7][0-9]0")
+_GEFORCE = Pattern(r"(?:GEFORCE )?(?:(RTX|GTX) ?)?([1-9]0[5-9]0|16[56]0)( ?TI)?( ?SUPER)?")
+_AMD = Pattern(r"(?:INSTINCT )?MI ?\d{2,3}[A-Z]?|RADEON.*|(?:RADEON )?RX ?\d{4}.*|GFX\d{3,4}[A-F]?")
+_INTEL = Pattern(r"(?:INTEL )?ARC.*|(?:INTEL )?(?:DATA CENTER GPU )?MAX ?\d{4}|[AB][3-7][0-9]0")
 
 
 def gpu_facts(name: str, catalog: Catalog) -> Mapping[str, Any] | None:

@@ -9,6 +9,7 @@ from enum import Enum
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.own_name import own_words
 from doctor.model.fixes import Command
 
@@ -17,13 +18,11 @@ _VARIABLE = re.compile(
 )
 """Variables that a recipe may build on; any other dollar sign is quoted."""
 
-_IN_DOUBLE_QUOTES = re.compile(r"[$`\"!\n]|\\\\")
+_IN_DOUBLE_QUOTES = Pattern(r"[$`\"!\n]|\\\\")
 """What keeps a meaning between double quotes (POSIX.1-2024, Shell Command Language, 2.2.3)."""
 
-_PLAIN_IN_POWERSHELL = re.compile(
-    r"-{0,2}[A-Za-z0-9_][A-Za-z0-9_/\\=-]*(?:[.:][A-Za-z0-9_/\\.:=-]*)?"
-)
-_SPLIT_IN_POWERSHELL = re.compile(r"-.*[.:]")
+_PLAIN_IN_POWERSHELL = Pattern(r"-{0,2}[A-Za-z0-9_][A-Za-z0-9_/\\=-]*(?:[.:][A-Za-z0-9_/\\.:=-]*)?")
+_SPLIT_IN_POWERSHELL = Pattern(r"-.*[.:]")
 """PowerShell splits a word such as `-a.b` or `-a:b` in two (about_Parsing)."""
 
 _HIDDEN_IN_POWERSHELL = {"curl", "where"}
@@ -32,8 +31,8 @@ _HIDDEN_IN_POWERSHELL = {"curl", "where"}
 _NAME_ON_WINDOWS = {"mv": "move", "ls": "dir"}
 """Commands of POSIX, and what both cmd.exe and PowerShell call them."""
 
-_ACTED_ON_BY_CMD, _CARET = re.compile(r'([<>|&^()"])'), r"^\1"
-_SPECIAL_IN_CMD = re.compile(r"[<>|&^()@,;=!]")
+_ACTED_ON_BY_CMD, _CARET = Pattern(r'([<>|&^()"])'), r"^\1"
+_SPECIAL_IN_CMD = Pattern(r"[<>|&^()@,;=!]")
 
 
 class Shell(Enum):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
 from doctor.model.observation import Observation, TargetKind
@@ -15,7 +15,7 @@ from doctor.model.scales import Confidence, Severity
 WORDS = ("cuda", "rocm", "xpu", "mps", "candle-cuda", "candle-metal")
 """What can be expected; `cuda:2` asks for two GPUs, and so do `rocm:2` and `xpu:2`."""
 
-_WORD = re.compile(r"(?:cuda|rocm|xpu)(?::[1-9][0-9]{0,3})?|mps|candle-cuda|candle-metal")
+_WORD = Pattern(r"(?:cuda|rocm|xpu)(?::[1-9][0-9]{0,3})?|mps|candle-cuda|candle-metal")
 _ERRORS = {"cuda": "torch.cuda_error", "rocm": "torch.cuda_error", "xpu": "torch.xpu_error"}
 _BUILT = "compile"
 """The case of Candle's canaries that needs no device."""

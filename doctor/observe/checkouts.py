@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.refusals import current_folder, home_folder
 from doctor.host import read_regular
 from doctor.host.reading import SOURCE
 
-_WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
+_WORKSPACE = Pattern(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
 _LIMIT = 64 << 20
 _HEADER, _ENTRY, _EXTENDED = 12, 62, 0x4000
 """Bytes of the header and of an entry's fixed part, and the flag of a longer entry.

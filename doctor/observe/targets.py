@@ -8,13 +8,13 @@ starting.
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from pathlib import Path
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.refusals import RefusedError
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.observe.checkouts import is_tracked, upwards
@@ -28,8 +28,8 @@ from doctor.observe.descriptions import (
 from doctor.observe.scene import Interpreter
 from doctor.redact import without_secrets
 
-_COMMAND = re.compile(r"(python|pypy)[\d.]*t?")
-_VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
+_COMMAND = Pattern(r"(python|pypy)[\d.]*t?")
+_VERSION = Pattern(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
 _WHERE = (
     "bin/python",
     "bin/python3",

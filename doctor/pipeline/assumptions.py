@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from doctor.base.errors import UsageError
+from doctor.base.lazy_pattern import Pattern
 from doctor.facts.gpu_models import gpu_facts
 from doctor.model.catalog import Catalog
 
-_DRIVER = re.compile(r"[0-9]{2,4}(\.[0-9]{1,4}){0,2}")
-_PYTHON = re.compile(r"3\.[0-9]{1,2}(\.[0-9]{1,3})?t?")
-_GLIBC = re.compile(r"2\.[0-9]{1,2}")
-_SYSTEM = re.compile(r"(linux|windows|macos)(?:-(x86_64|aarch64|arm64|[0-9]{2}(?:\.[0-9]{1,2})?))?")
+_DRIVER = Pattern(r"[0-9]{2,4}(\.[0-9]{1,4}){0,2}")
+_PYTHON = Pattern(r"3\.[0-9]{1,2}(\.[0-9]{1,3})?t?")
+_GLIBC = Pattern(r"2\.[0-9]{1,2}")
+_SYSTEM = Pattern(r"(linux|windows|macos)(?:-(x86_64|aarch64|arm64|[0-9]{2}(?:\.[0-9]{1,2})?))?")
 
 
 def parse_assumptions(

@@ -11,16 +11,17 @@ import msgspec
 
 from doctor.base import toml
 from doctor.base.errors import UsageError
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import read_regular
 
 NAME = "pyproject.toml"
 _LIMIT = 1 << 20
-_MENTIONED = re.compile(
+_MENTIONED = Pattern(
     r"""tool["']?[ \t]*\.[ \t]*["']?doctor\b|^[ \t]*(?:\[[ \t]*)?["']?tool["']?[ \t]*[\]=]""",
     re.MULTILINE,
 )
 """How a table may begin that holds `tool.doctor`; a text without it is not parsed."""
-_HEADER = re.compile(r"""\s*\[+([\w\s."'-]+)\]""")
+_HEADER = Pattern(r"""\s*\[+([\w\s."'-]+)\]""")
 
 
 class Manifest(msgspec.Struct, frozen=True):

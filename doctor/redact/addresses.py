@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from doctor.redact.pattern import Pattern
+from doctor.base.lazy_pattern import Pattern
 from doctor.redact.values import Span, is_placeholder
 
 _RUN = Pattern(r"""[^\s"'<>`|\\]{1,2048}""")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from doctor.redact.pattern import Pattern
+from doctor.base.lazy_pattern import Pattern
 from doctor.redact.values import Span, is_code, is_placeholder, is_prose, looks_random
 
 _GAP = r"""[\s"',\\]{1,8}"""
@@ -27,7 +27,7 @@ class Carrier(msgspec.Struct, frozen=True):
     """
 
     keywords: tuple[str, ...]
-    pattern: Pattern
+    pattern: Pattern[str]
     of: tuple[str, ...] = ()
     random: bool = False
     below: bool = False

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.redact.names import NameKind, is_variable, kind_of_name, words_of_name
-from doctor.redact.pattern import Pattern
 from doctor.redact.values import Span, is_code, is_placeholder, is_prose, looks_random
 
 _LONGEST_NAME = 64

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from doctor.redact.pattern import Pattern
+from doctor.base.lazy_pattern import Pattern
 from doctor.redact.values import Span
 
 _BEGIN = Pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import lru_cache
 
-from doctor.redact.pattern import Pattern
+from doctor.base.lazy_pattern import Pattern
 from doctor.redact.words import words
 
 _CAMEL = Pattern(r"([a-z0-9])([A-Z])")

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.redact import addresses, commands, forms, keys, names, shapes
-from doctor.redact.pattern import Pattern
 from doctor.redact.values import HIDDEN, Span, looks_random
 
 _SHORTEST = 6

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.redact.pattern import Pattern
+from doctor.base.lazy_pattern import Pattern
 from doctor.redact.values import Span, entropy, looks_random
 
 _BEFORE, _BEHIND = 120, 1200
@@ -201,7 +201,7 @@ def _begun(prefix: str) -> Shape:
 
 
 @lru_cache(maxsize=512)
-def _compiled(pattern: str) -> Pattern:
+def _compiled(pattern: str) -> Pattern[str]:
     return Pattern(pattern)
 
 

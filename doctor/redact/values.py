@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TypeAlias
 
-from doctor.redact.pattern import Pattern
+from doctor.base.lazy_pattern import Pattern
 from doctor.redact.words import words
 
 Span: TypeAlias = tuple[int, int]

@@ -386,7 +386,7 @@ def _evenly_spread_like(drawn: Any) -> Any:
     reach = min(mean - low, high - mean)
     noise = _noise(*drawn.shape)
     centred = noise - noise.mean()
-    # A mean of the noise off the middle makes one half longer; the longer one decides what fits into the range.
+    # If the mean is not in the middle, the longer side decides what fits into the range.
     return centred / centred.abs().max() * reach * 0.99 + mean
 
 

@@ -52,7 +52,10 @@ _BY_NAME: dict[tuple[str, str], tuple[str, ...]] = {
         sparing._NO_ROOM.pattern,
         sparing._NO_MEMORY.pattern,
     ),
-    ("doctor/redact/pattern.py", "self._text"): (),  # the patterns are looked at where they stand
+    (
+        "doctor/base/lazy_pattern.py",
+        "self._text",
+    ): (),  # the patterns are looked at where they stand
     ("doctor/redact/shapes.py", "pattern"): tuple(shape.pattern for shape in shapes()),
     (
         "doctor/observe/installed/modules.py",

@@ -7,18 +7,18 @@ another chip: HSA_OVERRIDE_GFX_VERSION
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.devices import cards, texts
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, value_of
 
 _ABOVE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 """What HIP reads, the first that is set."""
-_VERSION = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{1,2})")
-_CHIP = re.compile(r"gfx([0-9]{1,2})([0-9a-f])([0-9a-f])")
+_VERSION = Pattern(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{1,2})")
+_CHIP = Pattern(r"gfx([0-9]{1,2})([0-9a-f])([0-9a-f])")
 _SERVED = frozenset(
     "gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1200 gfx1201".split()  # noqa: SIM905
 )
@@ -28,7 +28,7 @@ A processor's own graphics are none of them: nobody misses those.
 """
 _IN_PROCESSORS = frozenset({"gfx902", "gfx909", "gfx90c", "gfx1035", "gfx1036", "gfx1037"})
 """Chips of processors' own graphics that no wheel of torch for ROCm holds code for."""
-_OF_PYTORCH = re.compile(r"rocm[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
+_OF_PYTORCH = Pattern(r"rocm[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
 _LIKE_GFX1030 = ("gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036")
 _RELATIVES = {
     **dict.fromkeys(_LIKE_GFX1030, "10.3.0"),

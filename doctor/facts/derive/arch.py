@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.versions import parse
 
-_ARCH = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)$")
+_ARCH = Pattern(r"(?:sm|compute)_(\d+)(\d)([af]?)$")
 _ALONE = {(8, 7), (5, 3), (6, 2), (7, 2)}
 """Tegra chips: desktop code of their generation does not run on them.
 

@@ -6,15 +6,15 @@ https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-va
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.facts.derive.making import SOURCE
 from doctor.facts.devices import cards
 from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
-_NUMBER = re.compile(r"[0-9]{1,4}")
+_NUMBER = Pattern(r"[0-9]{1,4}")
 _REFUSED = "Insufficient Permissions"
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.facts.derive.making import SOURCE
 from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
-_ERROR = re.compile(r"GPU (?P<index>\d+)(?: \((?P<card>[^()]*)\))?: (?P<words>.+)$")
-_PLACE = re.compile(r"[0-9a-f]+:[0-9a-f:.]+")
+_ERROR = Pattern(r"GPU (?P<index>\d+)(?: \((?P<card>[^()]*)\))?: (?P<words>.+)$")
+_PLACE = Pattern(r"[0-9a-f]+:[0-9a-f:.]+")
 _NVML_LOST = "GPU is lost"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.versions import parse, public
 from doctor.facts.families import Requirement, packages_with_extensions
 from doctor.judge.match.evidence import fact_evidence
@@ -20,7 +21,7 @@ from doctor.model.scales import Confidence, Severity
 
 _CHECK = check_of(Role.LOADS_EXTENSIONS)
 _RELEASE = re.compile(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\b")
-_GENERATION = re.compile(r"^(cupy-cuda)(\d\d)(x)$")
+_GENERATION = Pattern(r"^(cupy-cuda)(\d\d)(x)$")
 
 _TELLING = ("undefined_symbols", "missing_libraries", "system_versions", "unsupported_gpus")
 _SITES = ("site-packages", "dist-packages")

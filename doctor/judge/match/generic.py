@@ -5,11 +5,11 @@ A red check that nothing explains, a package whose wishes are not met, a table t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.facts.conditions import lookup
 from doctor.facts.families import Requirement, TableCell
 from doctor.facts.placeholders import as_text, fill_known
@@ -26,7 +26,7 @@ from doctor.model.outcomes import RED, Outcome, Verdict, refused_what
 from doctor.model.roles import Role, has_role
 from doctor.model.scales import Confidence, Severity
 
-_OWN_MODULE = re.compile(r"No module named 'torch\.")
+_OWN_MODULE = Pattern(r"No module named 'torch\.")
 _AGAIN = Recipe(
     title="Install torch again, the same release",
     use_if=(

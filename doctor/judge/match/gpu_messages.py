@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.facts.devices import state_said, vendors
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, State, unknown, value_of
@@ -30,7 +30,7 @@ FRAMEWORKS = (
 """Those that are asked for their devices."""
 
 
-_OF_DRIVER = re.compile(
+_OF_DRIVER = Pattern(
     r"cuInit|CUDA_ERROR_|CUDA failure \d|no CUDA-capable device|No visible GPU|"
     r"no supported devices found|No CUDA GPUs are available|Found no NVIDIA driver"
 )

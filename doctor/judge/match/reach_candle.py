@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.facts.devices import texts, vendors
 from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence
@@ -17,7 +17,7 @@ from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.roles import Role, has_role
 from doctor.model.scales import Confidence, Severity
 
-_CLOSED = re.compile(r"the device does not open|there is no NVIDIA GPU on this machine")
+_CLOSED = Pattern(r"the device does not open|there is no NVIDIA GPU on this machine")
 """How a check says that the GPU is the reason; any other one (no nvcc) is about the build."""
 
 

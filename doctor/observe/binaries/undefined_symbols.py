@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.binaries.library_names import is_cuda, is_torch
 from doctor.observe.binaries.linking import Resolved
@@ -18,11 +18,11 @@ _MOST_UNDEFINED = 200
 # Names that only torch defines: what lies in its namespaces, their vtables and type descriptions,
 # and its two C interfaces. A function of the extension's own that merely takes a tensor is not
 # among them: it may be defined in a file that the package loads first.
-_OF_TORCH = re.compile(
+_OF_TORCH = Pattern(
     rb"_Z(?:T[VTIS]|GV)?N[KVRO]*(?:2at|3c10|5torch|6caffe2)\d|_ZT[VTIS]N(?:2at|3c10|5torch)"
     rb"|aoti_torch_\w+|torch_\w+"
 )
-_OLD_TEXT = re.compile(rb"(?:E|RK|K|_|[a-z])Ss(?:[A-Z_a-z]|$)")
+_OLD_TEXT = Pattern(rb"(?:E|RK|K|_|[a-z])Ss(?:[A-Z_a-z]|$)")
 _NEW_TEXT = b"NSt7__cxx11"
 # The constructor of c10::Error takes a std::string, so its mangled name tells which std::string
 # torch was compiled with.

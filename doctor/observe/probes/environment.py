@@ -5,10 +5,10 @@ Nothing outside this list is looked at, and nothing that looks secret is taken.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.scene import Scene
@@ -70,7 +70,7 @@ _OF_USER = (
     ".profile .bash_profile .bashrc .zshenv .zprofile .zshrc .config/fish/config.fish".split()  # noqa: SIM905
 )
 _MOST_FILES = 64
-_SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|AUTH(?!OR)|(?:^|_)KEY$|_PRIVATE")
+_SECRET_NAME = Pattern(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|AUTH(?!OR)|(?:^|_)KEY$|_PRIVATE")
 _LONGEST = 8192
 
 

@@ -5,9 +5,9 @@ Nearly every laptop has one that is for the screen alone.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, State, absent, present
 from doctor.observe.binaries import drm
@@ -18,7 +18,7 @@ BOUND = 2.0
 
 _VENDOR = "0x8086"
 _DRIVERS = ("libze_intel_gpu.so.1", "libze_intel_gpu_legacy1.so.1")
-_VERSION = re.compile(r"\.so\.(1\.\d{1,4}\.\d{1,9})$")
+_VERSION = Pattern(r"\.so\.(1\.\d{1,4}\.\d{1,9})$")
 """How the file of the driver ends: its build is the last number, 31294 of release 24.39.31294."""
 _WAITING = (
     "undriven",

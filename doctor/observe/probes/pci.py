@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.scene import Scene
 
 BOUND = 2.0
 
-_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = Pattern(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ACS = 0x000D
 _REDIRECTS = 0x0D
 """ACS control bits: source validation, request redirect, completion redirect.

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.text import command_places, one_line, sanitize
 from doctor.facts.placeholders import HOLE
 from doctor.model.scales import Severity
@@ -43,9 +44,7 @@ _SEPARATORS = {0x2028: " ", 0x2029: " "}
 
 _IN_ASCII = {ord("…"): "...", ord("→"): "->"}
 
-_LONG_PATH = re.compile(
-    r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}"
-)
+_LONG_PATH = Pattern(r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}")
 
 
 class Look(msgspec.Struct, frozen=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host.reading import UnreadableFile, read_regular
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.installed.distributions import record_of
@@ -31,7 +31,7 @@ _SOURCE = "RECORD files"
 _MOST_UNREAD = 3
 _POINTER = b"version https://git-lfs"
 _LARGEST_POINTER = 1024
-_OF_TORCH = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
+_OF_TORCH = Pattern(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
 """Packages that `import torch` proves whole enough to run, or not."""
 
 

@@ -8,12 +8,12 @@ the later one's files lie in their place.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.binaries.elf import ElfError, opened
@@ -24,7 +24,7 @@ from doctor.observe.probes.files.owners import Wrong
 from doctor.observe.scene import Distribution, Interpreter, Scene
 
 _MOST_READ = 400
-_GENERATION = re.compile(r"nvidia-.+-cu(?P<major>\d\d)")
+_GENERATION = Pattern(r"nvidia-.+-cu(?P<major>\d\d)")
 _NAMES = ("leftover", "shared", "overwritten", "overwriting", "wanted_by", "also_wanted_by")
 
 

@@ -7,8 +7,7 @@ The kernel has a device for the reports of such a machine: /dev/sev-guest with A
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 
@@ -18,7 +17,7 @@ _SIGNS = (
     "/sys/module/sev_guest",
     "/sys/module/tdx_guest",
 )
-_STATE = re.compile(r"[Rr]eady [Ss]tate:\s{0,8}(not-ready|ready)\b")
+_STATE = Pattern(r"[Rr]eady [Ss]tate:\s{0,8}(not-ready|ready)\b")
 
 
 def confidential(host: Host, smi: str | None, patience: float) -> FactStream:

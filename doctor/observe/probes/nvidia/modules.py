@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries.modprobe import FOLDERS, files, forbidding
 from doctor.observe.probes.nvidia.xid import words_about_modules
 
 _NAMES = frozenset({"nvidia", "nvidia-current", "nvidia_current"})
-_MODULE = re.compile(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
+_MODULE = Pattern(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _MOST_KERNELS = 12
 _DKMS = "/var/lib/dkms"
@@ -45,7 +46,7 @@ _PRIME = "/etc/prime-discrete"
 _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
 _SWITCHERS = ("prime-select", "envycontrol", "supergfxctl", "system76-power", "optimus-manager")
 """Tools that switch the GPU of a laptop off by such files."""
-_TAKES_AWAY = re.compile(r'ATTR\{remove\}\s*=\s*"1"')
+_TAKES_AWAY = Pattern(r'ATTR\{remove\}\s*=\s*"1"')
 
 
 def of_modules(

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present
 
@@ -23,8 +24,8 @@ _OF_DRIVER = re.compile(r"^ {0,3}(\d{1,4}) nvidia(?:-frontend|ctl)?$", re.MULTIL
 """What the driver calls itself in /proc/devices; it was nvidia-frontend up to release 545."""
 _OF_UVM = re.compile(r"^ {0,3}(\d{1,4}) nvidia-uvm$", re.MULTILINE)
 _OF_JETSON = re.compile(r"nvmap|nvhost-(?:as-|ctrl-)?gpu|nvhost-ctrl")
-_MINOR = re.compile(r"^Device Minor:[ \t]*(\d{1,3})$", re.MULTILINE)
-_MODE = re.compile(r"^DeviceFileMode: (\d{1,4})$", re.MULTILINE)
+_MINOR = Pattern(r"^Device Minor:[ \t]*(\d{1,3})$", re.MULTILINE)
+_MODE = Pattern(r"^DeviceFileMode: (\d{1,4})$", re.MULTILINE)
 
 
 def device_nodes(host: Host, *, shown: bool) -> FactStream:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import Fact, absent, present, unknown
 
@@ -36,13 +37,13 @@ _MARKS = (
     b": BAR 1",
 )
 _REFUSED_MARKS = (b"oading of ", b"odule loading is restricted")
-_REFUSED = re.compile(
+_REFUSED = Pattern(
     r";(?P<text>(?:Loading of (?:unsigned )?module (?:with \w{4,12} key )?is rejected"
     r"|Lockdown: modprobe: unsigned module loading is restricted)[^\n]{0,60})"
 )
 """The words of module_sig_check() and of lockdown's reasons in the kernel."""
 _LEFT_MARKS = (b"Legacy drivers", b"not supported by open")
-_LEFT = re.compile(
+_LEFT = Pattern(
     r";(?P<text>NVRM: [^\n]{0,300}(?:\d{3}\.xx Legacy drivers|not supported by open)[^\n]{0,300})"
 )
 """The words of nv_pci_probe() for a card that the release, or the open module, does not serve."""
@@ -53,11 +54,11 @@ _PROBE = (
 )
 """The words of really_probe() in the kernel, and of nv_module_init() in NVIDIA's module."""
 _KFD_MARKS = (b"kfd kfd: ",)
-_KFD = re.compile(
+_KFD = Pattern(
     r";(?P<text>kfd kfd: [^\n]{0,60}(?:PCI rejects atomics|not supported in kfd)[^\n]{0,60})"
 )
 """The words of kgd2kfd_probe() and kgd2kfd_device_init() in drivers/gpu/drm/amd/amdkfd."""
-_BREAK = re.compile(r"\\x0a(?:NVRM:[ \t]{0,8})?")
+_BREAK = Pattern(r"\\x0a(?:NVRM:[ \t]{0,8})?")
 """How a record of the log writes a line break, and what NVIDIA's driver begins a line with."""
 _INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/", b"Your graphics device ")
 _OF_AMD = (
@@ -71,40 +72,40 @@ _PROBE_OF_AMD = (
 )
 """The words of really_probe() in drivers/base/dd.c, since Linux 6.7 and before it."""
 _AMD_MARKS = (b"irmware load for amdgpu/", b"amdgpu: probe of ", b"probe with driver amdgpu")
-_FORCED = re.compile(
+_FORCED = Pattern(
     r";(?:xe|i915) (?P<place>[0-9a-f:.]{7,16}): "
     r"(?P<text>Your graphics device [0-9a-f]{4} is not (?:properly|officially) supported by "
     r"(?:xe|i915)[^\n]{0,200})"
 )
 """The words of i915_pci_probe() and of xe_pci_probe() for a GPU that waits for force_probe."""
-_XID = re.compile(
+_XID = Pattern(
     r"^\d{1,6},\d{1,20},(?P<at>\d{1,20}),[^;\n]{0,80};NVRM: Xid "
     r"\(PCI:(?P<place>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[^)\n]{0,40}\): "
     r"(?P<code>\d{1,4}),(?P<text>.{0,400})",
     re.MULTILINE,
 )
-_FAILED = re.compile(
+_FAILED = Pattern(
     r";NVRM: GPU (?P<place>[0-9a-fA-F:.]{7,16}): "
     r"(?P<text>RmInitAdapter failed! \([0-9a-fx:]{1,40}\))"
 )
-_FIRMWARE = re.compile(r"irmware load for (?P<file>nvidia/[\w./-]{1,80}) failed with error -2\b")
-_OF_INTEL = re.compile(
+_FIRMWARE = Pattern(r"irmware load for (?P<file>nvidia/[\w./-]{1,80}) failed with error -2\b")
+_OF_INTEL = Pattern(
     r";(?:xe|i915) (?P<place>[0-9a-f:.]{7,16}): Direct firmware load for "
     r"(?P<file>(?:xe|i915)/[\w./-]{1,80}) failed with error -2\b"
 )
-_NO_BAR = re.compile(r"NVRM: (?P<text>BAR\d is 0M @ 0x0) \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\)")
+_NO_BAR = Pattern(r"NVRM: (?P<text>BAR\d is 0M @ 0x0) \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\)")
 """The words of nv_pci_probe() for a card whose memory window got no address."""
 _BAR_SIZE = (
     r";pci (?P<place>[0-9a-f:.]{7,16}): BAR 1[^\n]{0,60}\[mem size 0x(?P<size>[0-9a-f]{1,16})\b"
 )
 """The words of pci_assign_resource() for a window that found no room."""
-_OPEN = re.compile(
+_OPEN = Pattern(
     r"NVRM: The NVIDIA GPU (?P<place>[0-9a-fA-F:.]{7,16}) \(PCI ID: [0-9a-fA-F:]{4,12}\)"
     r"(?:(?!The NVIDIA GPU)[\s\S]){0,200}?requires use of the NVIDIA open"
 )
 """The words of nv_pci_probe() in one record or in two."""
 _MOST_STARTS = 16
-_PROCESS = re.compile(r"\bname=([^,]{1,64})")
+_PROCESS = Pattern(r"\bname=([^,]{1,64})")
 _KEPT = 160
 
 
@@ -168,7 +169,7 @@ def words_of_kfd(host: Host) -> Fact:
     return text if isinstance(text, Fact) else _words(_KFD, text)
 
 
-def _words(pattern: re.Pattern[str], text: str) -> Fact:
+def _words(pattern: Pattern[str], text: str) -> Fact:
     """Return the different messages that match, one a line; a line break in one is a space."""
     found = dict.fromkeys(_BREAK.sub(" ", one["text"]).strip() for one in pattern.finditer(text))
     return present("\n".join(list(found)[:_MOST_STARTS]), _LOG) if found else absent(_LOG)
