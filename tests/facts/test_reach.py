@@ -98,6 +98,16 @@ def test_gpus_of_amd_and_intel() -> None:
     assert value_of(derived(**intel, torch__devices=["cpu", "xpu:0"]), "torch.unreached") is None
 
 
+@pytest.mark.parametrize(
+    ("value", "kept"), [("cpu", "JAX_PLATFORMS=cpu"), ("cuda,cpu", None), ("", None)]
+)
+def test_a_variable_that_leaves_jax_the_processor_is_named(value: str, kept: str | None) -> None:
+    facts = derived(jax__build="cuda", env__JAX_PLATFORMS=value)
+    assert value_of(facts, "jax.kept_on_cpu") == kept
+    built_for_none = derived(jax__build="cpu", env__JAX_PLATFORMS=value)
+    assert value_of(built_for_none, "jax.kept_on_cpu") is None
+
+
 def test_jax_and_onnxruntime() -> None:
     assert value_of(derived(jax__build="cuda", jax__devices=["cpu:0"]), "jax.unreached") == "cuda"
     assert value_of(derived(jax__build="cuda", jax__devices=["cuda:0"]), "jax.unreached") is None

@@ -74,6 +74,15 @@ def test_where_the_gpus_were_reached_nothing_is_added() -> None:
         assert "did not reach" not in text, name
 
 
+def test_a_variable_that_keeps_jax_on_the_processor_stands_beside_the_gpus() -> None:
+    known = facts(torch__build="cpu", jax__build="cuda", jax__kept_on_cpu="JAX_PLATFORMS=cpu")
+    said = "JAX (JAX_PLATFORMS=cpu) did not reach 2 x NVIDIA H100"
+    assert reached.unreached_gpus({**toy.seen(SHOWN).facts, **known}, [CPU]) == said
+    changes = {name.replace(".", "__"): fact.value for name, fact in known.items()}
+    for name, text in written(seen(**changes)).items():
+        assert said in text, name
+
+
 @pytest.mark.parametrize(
     "changes",
     [

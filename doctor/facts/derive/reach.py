@@ -30,6 +30,8 @@ _HIDING = {
 _OF_SLURM = "NoDevFiles"
 """What Slurm writes for a job that asked for no GPU."""
 _GIVEN_BY_SLURM = ("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE")
+_CHOOSING_OF_JAX = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
+"""Variables that choose among JAX's backends."""
 _NONE_MEANT = ("", "-1", _OF_SLURM)
 """What people and Slurm set such a variable to where no GPU is meant."""
 _NOT_HANDED_IN = ("", "void", "none")
@@ -62,6 +64,8 @@ def reach(facts: Facts) -> FactStream:
         **{name: value_of(facts, f"{name}.build") for name in ("jax", "onnxruntime")},
     }
     vendors = {name: _VENDORS.get(str(build), "") for name, build in built.items()}
+    kept = _keeps_jax(facts) if vendors["jax"] in here else ""
+    yield "jax.kept_on_cpu", present(kept, SOURCE) if kept else absent(SOURCE)
     # candle has no unreached of its own: its checks tell, and a static check knows nothing of it.
     vendors["candle"] = "nvidia" if "cuda" in texts(facts, "candle.features") else ""
     concerned = [hidden[vendor] for vendor in vendors.values() if vendor in hidden]
@@ -173,6 +177,16 @@ def _hidden_by(vendor: str, facts: Facts) -> str:
         if vendor == "nvidia" and value_of(facts, "nvidia.hidden_on_purpose") is True
         else ""
     )
+
+
+def _keeps_jax(facts: Facts) -> str:
+    """Return the variable that leaves JAX the processor alone, as it is set; else an empty text."""
+    for name in _CHOOSING_OF_JAX:
+        value = as_text(value_of(facts, f"env.{name}") or "").strip()
+        if value:
+            only = {one.strip().lower() for one in value.split(",")} == {"cpu"}
+            return f"{name}={value}" if only else ""
+    return ""
 
 
 def _torch_misses(facts: Facts) -> bool:

@@ -104,6 +104,10 @@ GPUS: dict[str, str] = {
     "onnxruntime.providers": "execution providers that ONNX Runtime was built with",
     "onnxruntime.build": "cuda, rocm, directml or cpu, by these",
     "onnxruntime.error": "why its provider for GPUs does not start",
+    "jax.kept_on_cpu": (
+        "the variable that leaves JAX the processor alone, as it is set, where JAX is built for a "
+        "GPU that the machine shows: JAX_PLATFORMS=cpu"
+    ),
     "jax.unreached": "cuda or rocm: the same of JAX",
     "onnxruntime.unreached": "cuda or rocm: the same of ONNX Runtime",
 }

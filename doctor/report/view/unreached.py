@@ -50,14 +50,18 @@ def unreached_gpus(facts: Facts, outcomes: Sequence[Outcome]) -> str:
     who += [
         spelled for name, spelled in _FRAMEWORKS.items() if value_of(facts, f"{name}.unreached")
     ]
+    kept = as_text(value_of(facts, "jax.kept_on_cpu") or "")
+    if kept and "JAX" not in who:
+        who.append(f"JAX ({kept})")
     vendor = vendor if "torch" in who else _BUILDS.get(_other(facts), ("", "", ""))[2]
     return f"{' and '.join(who)} did not reach {gpus(vendor, facts) or 'the GPU'}" if who else ""
 
 
 def _other(facts: Facts) -> str:
-    return next(
-        (str(build) for name in _FRAMEWORKS if (build := value_of(facts, f"{name}.unreached"))), ""
-    )
+    for name in _FRAMEWORKS:
+        if build := value_of(facts, f"{name}.unreached"):
+            return str(build)
+    return str(value_of(facts, "jax.build")) if value_of(facts, "jax.kept_on_cpu") else ""
 
 
 def gpus(vendor: str, facts: Facts) -> str:
