@@ -1,84 +1,12 @@
-"""Explain what llama.cpp's converters refuse: by the name of the tensor, the tokenizer, the counts.
-
-A tensor's name tells what the checkpoint is: an adapter, a quantized model, a model with a part
-for pictures, or an architecture that the converter does not have.
-"""
+"""What is said of models that llama.cpp's converters refuse."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
-from doctor.analyzers.case import Case, Explanation, Precision
+from doctor.analyzers.case import Precision
 from doctor.analyzers.recipes import UNIX, code, command
-from doctor.analyzers.texts import Text, explained, explanation
-from doctor.model.events import Event
+from doctor.analyzers.texts import Text
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
-
-_ADAPTER = re.compile(r"\blora_[AB]\b|\blora_embedding|\.base_layer\.|^base_model\.model\.")
-_BITSANDBYTES = re.compile(r"\.(?:absmax|quant_map|nested_absmax|quant_state|SCB|weight_format)\b")
-_GPTQ = re.compile(r"\.(?:qweight|qzeros|scales|g_idx|qscales)$")
-_OLD_SCRIPT = re.compile(r"\bconvert\.py\b")
-_LONGEST = 400
-_PICTURES = re.compile(r"mm_projector|multi_modal_projector|vision_(?:tower|model)|visual\.")
-_TOO_MANY_TOKENS = "max(tokenizer.vocab.values()) < vocab_size"
-_ABOVE = 4
-
-
-def explain(case: Case) -> Iterator[Explanation]:
-    """Yield why a model was not converted, or why its file is not run."""
-    exceeded = _exceeding(case)
-    if exceeded and (found := explanation(case, exceeded, _TOKENS_EXCEED)):
-        yield found
-    table = {**_TABLE, _NO_TOKENIZER: _no_tokenizer(case)}
-    if exceeded or any(True for _ in case.of("converter-pretokenizer-unknown")):
-        del table[_NO_TOKENIZER]  # the converter went on to other kinds of tokenizers
-    yield from explained(case, table)
-    for event in case.of("converter-tensor-unknown"):
-        if found := explanation(case, event, _of_tensor(event.objects["tensor"])):
-            yield found
-            break
-    for event in case.of("converter-vocabulary-differs"):
-        if found := explanation(case, event, _of_counts(event)):
-            yield found
-            break
-
-
-def _exceeding(case: Case) -> Event | None:
-    """Return the failure of the check that compares the tokenizer with the model."""
-    if not any(_TOO_MANY_TOKENS in line[:_LONGEST] for line in case.log.lines):
-        return None
-    for event in case.of("own-assertion"):
-        near = case.log.lines[max(0, event.at - _ABOVE) : event.at]
-        if any(_TOO_MANY_TOKENS in line[:_LONGEST] for line in near):
-            return event
-    return next(case.of(_NO_TOKENIZER), None)
-
-
-def _no_tokenizer(case: Case) -> Text:
-    """Return what a folder without a tokenizer means to the converter that ran."""
-    is_old = any(_OLD_SCRIPT.search(line[:_LONGEST]) for line in case.log.lines)
-    newer = (_BY_NEWER_SCRIPT,) if is_old else ()
-    return _TOKENIZER_MISSING._replace(recipes=(*newer, *_TOKENIZER_MISSING.recipes))
-
-
-def _of_tensor(name: str) -> Text:
-    """Return what a checkpoint is whose tensors have such a name."""
-    if _ADAPTER.search(name):
-        return _IS_ADAPTER
-    if _BITSANDBYTES.search(name) or _GPTQ.search(name):
-        return _IS_QUANTIZED
-    return _HAS_PICTURES if _PICTURES.search(name) else _OTHER_TENSOR
-
-
-def _of_counts(event: Event) -> Text:
-    model = int(event.objects.get("model") or event.objects.get("model2") or 0)
-    tokens = int(event.objects.get("tokens") or 0)
-    if model < 0:
-        return _COUNT_UNKNOWN
-    return _FEWER_TOKENS if tokens < model else _MORE_TOKENS
-
 
 _CLONE = "the current folder is the clone of llama.cpp"
 _UPDATE = Recipe(
@@ -90,7 +18,7 @@ _UPDATE = Recipe(
     ),
     note="Then convert again, and build llama.cpp again: the program has to know the model too.",
 )
-_BY_NEWER_SCRIPT = Recipe(
+BY_NEWER_SCRIPT = Recipe(
     title="Convert with convert_hf_to_gguf.py, which takes the place of convert.py",
     use_if=(_CLONE,),
     steps=(
@@ -112,7 +40,7 @@ _TOKENIZER_OF_BASE = command(
     use_if=("the model is a fine-tuning that added no tokens",),
     note="Move added_tokens.json of the folder away first, if the base model has none.",
 )
-_IS_ADAPTER = Text(
+IS_ADAPTER = Text(
     "The checkpoint is a LoRA adapter, or holds one that is not merged: {tensor}",
     "The converter of models takes whole models. Tensors with lora_A, lora_B or base_layer in "
     "their names are those of an adapter of PEFT.",
@@ -139,7 +67,7 @@ _IS_ADAPTER = Text(
     severity=Severity.ERROR,
     precision=Precision.EXACT,
 )
-_IS_QUANTIZED = Text(
+IS_QUANTIZED = Text(
     "The checkpoint is quantized already (bitsandbytes, GPTQ or AWQ): {tensor}",
     "The converter reads plain weights (float32, float16, bfloat16) and quantizes them itself. "
     "Weights in the form of another quantizer have no tensor of llama.cpp to go into.",
@@ -156,7 +84,7 @@ _IS_QUANTIZED = Text(
     severity=Severity.ERROR,
     precision=Precision.EXACT,
 )
-_HAS_PICTURES = Text(
+HAS_PICTURES = Text(
     "The model has a part for pictures, which this converter does not read: {tensor}",
     "llama.cpp keeps the language model and the part for pictures (mmproj) in two files. An old "
     "convert.py knows the language model alone.",
@@ -177,15 +105,15 @@ _HAS_PICTURES = Text(
     severity=Severity.ERROR,
     precision=Precision.EXACT,
 )
-_OTHER_TENSOR = Text(
+OTHER_TENSOR = Text(
     "The converter has no place for the tensor {tensor}",
     "The model is of an architecture, or of a variant, that this state of the converter does not "
     "know. convert.py knows the LLaMA family alone.",
-    (_BY_NEWER_SCRIPT,),
+    (BY_NEWER_SCRIPT,),
     severity=Severity.ERROR,
     precision=Precision.EXACT,
 )
-_COUNT_UNKNOWN = Text(
+COUNT_UNKNOWN = Text(
     "params.json gives -1 as the number of tokens",
     "Meta's own files of Llama 2 leave the number open, and the converter takes it from there.",
     (
@@ -211,7 +139,7 @@ _COUNT_UNKNOWN = Text(
     severity=Severity.ERROR,
     precision=Precision.EXACT,
 )
-_FEWER_TOKENS = Text(
+FEWER_TOKENS = Text(
     "The model has {model} tokens, its tokenizer {tokens}",
     "The table of the model was made longer, mostly to a multiple of 32 or 64, and the tokenizer "
     "names fewer. Or a file of added tokens is missing in the folder.",
@@ -231,15 +159,15 @@ _MORE_TOKENS_CAUSE = (
     "Tokens were added to the tokenizer, and the model's table of embeddings was not made longer. "
     "vocab_size in config.json is that of the model."
 )
-_MORE_TOKENS = Text(
+MORE_TOKENS = Text(
     "The model has {model} tokens, its tokenizer {tokens}",
     _MORE_TOKENS_CAUSE,
     (_TOKENIZER_OF_BASE,),
     severity=Severity.ERROR,
     precision=Precision.EXACT,
 )
-_NO_TOKENIZER = "converter-tokenizer-missing"
-_TOKENS_EXCEED = Text(
+NO_TOKENIZER = "converter-tokenizer-missing"
+TOKENS_EXCEED = Text(
     "The tokenizer has more tokens than the model",
     _MORE_TOKENS_CAUSE + " What the converter says of BpeVocab before it is only its second "
     "attempt.",
@@ -256,7 +184,7 @@ _TOKENS_EXCEED = Text(
     severity=Severity.ERROR,
     precision=Precision.EXACT,
 )
-_TOKENIZER_MISSING = Text(
+TOKENIZER_MISSING = Text(
     "The folder of the model has no tokenizer that the converter reads",
     "Older models have SentencePiece's tokenizer.model, newer ones tokenizer.json. A folder of "
     "a fine-tuning has neither if only the weights were saved.",
@@ -272,7 +200,7 @@ _TOKENIZER_MISSING = Text(
     ),
     severity=Severity.ERROR,
 )
-_TABLE: dict[str, Text] = {
+TABLE: dict[str, Text] = {
     "converter-model-unknown": Text(
         "The converter of llama.cpp does not know the architecture {architecture}",
         "It looks up the name that config.json gives under architectures. The checkout is older "
@@ -295,7 +223,7 @@ _TABLE: dict[str, Text] = {
         "convert.py does not read this model: it is no LLaMA",
         "The script knows the settings and the tensors of the LLaMA family alone, and types of "
         "tensors that these have.",
-        (_BY_NEWER_SCRIPT,),
+        (BY_NEWER_SCRIPT,),
         severity=Severity.ERROR,
         precision=Precision.EXACT,
     ),
