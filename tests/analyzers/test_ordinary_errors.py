@@ -25,7 +25,6 @@ COVERED = (
         OWN.format("ValueError: cannot reshape array of size 10 into shape (3,5)"),
         "10 values do not",
     ),
-    ("24 values do not",),
     (
         "ValueError: Found input variables with inconsistent numbers of samples: [55000, 10000]",
         "55000, 10000",

@@ -20,6 +20,7 @@ from doctor.analyzers.inventory import frames, is_library
 from doctor.analyzers.ordinary_errors.rules import RULES, Rule
 from doctor.analyzers.recipes import code, command
 from doctor.analyzers.texts import Text, filled
+from doctor.base.patterns import compile_pattern
 from doctor.events.owner import owning_event
 from doctor.model.events import Event
 from doctor.model.scales import Confidence, Severity
@@ -65,8 +66,9 @@ def explain(case: Case) -> Iterator[Explanation]:
         yield found
         return
     for rule in RULES:
-        if (match := rule.pattern.search(line)) and _fits(case, event, rule):
-            values = {name: value.strip() for name, value in match.groupdict().items() if value}
+        wording = compile_pattern(rule.pattern).search(line)
+        if wording is not None and _fits(case, event, rule):
+            values = {name: value.strip() for name, value in wording.groups.items() if value}
             if found := _said(event, rule.text, values):
                 yield found
             return

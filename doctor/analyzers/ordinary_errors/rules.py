@@ -15,7 +15,7 @@ _PANDAS = re.compile(r"[/\\]pandas[/\\]")
 class Rule(NamedTuple):
     """What one wording means; `own` wants the program's own code in the innermost frame."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     text: Text
     own: bool = False
     inside: re.Pattern[str] | None = None
@@ -38,7 +38,7 @@ def _rule(
     own: bool = False,
     inside: re.Pattern[str] | None = None,
 ) -> Rule:
-    return Rule(re.compile(pattern), fix._replace(titles=titles, causes=cause), own, inside)
+    return Rule(pattern, fix._replace(titles=titles, causes=cause), own, inside)
 
 
 _NUMBERS = r"[\d, -]{1,80}"
