@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import frame_of, is_library
-from doctor.analyzers.recipes import code
+from doctor.analyzers.recipes import LINUX, code, command
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
@@ -38,7 +38,9 @@ def _explanation(case: Case, event: Event) -> Explanation:
     host, errno = event.objects.get("host", ""), event.objects.get("errno", "")
     where = host or "the server"
     call = _call(case, event)
-    refused = errno == "111"
+    refused = errno in ("111", "10061", "61")
+    if refused and _HERE.match(host):
+        return _own_server(event, host)
     elsewhere = (
         "on the login node, whose home folder the compute nodes share"
         if cluster
@@ -81,6 +83,36 @@ def _explanation(case: Case, event: Event) -> Explanation:
     )
 
 
+def _own_server(event: Event, host: str) -> Explanation:
+    """Return what it means that nothing listens on an address of the machine itself."""
+    return explanation(
+        event,
+        f"No server listens at {host}, which is this machine",
+        "The program asks a server that runs here. It has not started yet, has ended with a "
+        "failure of its own, or listens on another port: its own log says which.",
+        (
+            code(
+                "Look at the end of the server's own log, and start it again",
+                "the terminal or the file in which the server writes",
+                "the first error above its end",
+                note="Servers of models take minutes to load. Wait until the log says that it "
+                "listens.",
+            ),
+            command(
+                "See which ports have a server",
+                *("ss", "-ltnp"),
+                use_if=(LINUX,),
+                look=True,
+            ),
+        ),
+        name="no-network",
+        exact=False,
+    )
+
+
+_HERE = re.compile(
+    r"^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|0\.0\.0\.0|\[?::1?\]?)(?::\d{1,5})?$"
+)
 _LOOK = "import urllib.request as r; print(r.urlopen('https://pypi.org', timeout=9).status)"
 
 
