@@ -134,6 +134,12 @@ COVERED = (
 )
 
 
+def test_a_pool_of_memory_is_no_disk() -> None:
+    """Ggml speaks of space in a pool of its own."""
+    text = "ggml_new_tensor_impl: not enough space in the context's memory pool (needed 9, had 8)"
+    assert "disk-full" not in [kind for kind, _ in said(text)]
+
+
 @pytest.mark.parametrize(("text", "kind"), COVERED, ids=[text[:40] for text, _ in COVERED])
 def test_what_ran_out_is_named(text: str, kind: str) -> None:
     """Each resource has its finding."""

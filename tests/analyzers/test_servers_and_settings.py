@@ -38,6 +38,13 @@ LINES = (
         ),
         "makes embeddings",
     ),
+    (
+        (
+            "llama-simple: ggml-cpu.c:7669: ggml_compute_forward_silu_f32: Assertion `!isinf(x)' "
+            "failed."
+        ),
+        "its check !isinf(x) failed",
+    ),
     ("ggml-cuda.cu:2641: GGML_ASSERT(stat == cudaSuccess) failed", "call of the GPU's runtime"),
     (
         "Error: model requires more system memory (12.3 GiB) than is available (7.8 GiB)",

@@ -44,6 +44,11 @@ VOICES = (
                 ("ggml_assert(",),
             ),
             Form(
+                "ggml-assertion",
+                r"\bggml_\w{1,80}: Assertion [`'](?P<check>.{1,300}?)' failed",
+                (": assertion `", ": assertion '"),
+            ),
+            Form(
                 "gguf-other-tensors",
                 r"(?P<what>wrong number of tensors; expected (?P<expected>\d{1,9}), got "
                 r"(?P<used>\d{1,9})"

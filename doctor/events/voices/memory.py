@@ -178,7 +178,8 @@ VOICES = (
                 "disk-full",
                 r"(?i)(?:(?:\[Errno 28\] )?No space left on device|os error 28|ENOSPC: no "
                 r"space|not enough (?:free )?"
-                r"(?:disk )?space|There is not enough space on the disk|Disk quota "
+                r"(?:disk )?space(?: (?:on|for|left|available|in [/~'\"])|[^\w ]|\s{0,9}$)"
+                r"|There is not enough space on the disk|Disk quota "
                 r"exceeded|\[Errno 122\])"
                 r"(?:: ?['\"](?P<path>[^'\"]{1,300})['\"])?",
                 (
