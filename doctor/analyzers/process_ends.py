@@ -38,6 +38,7 @@ _CONSEQUENCES = {"SIGTERM", "SIGABRT", "SIGINT", "SIGHUP", "SIGPIPE"}
 """Signals that follow another failure, where the log shows one."""
 _POSSIBLE = "some potential root causes"
 """What Ray says before its list (src/ray/core_worker/core_worker.cc)."""
+_LONGEST = 400
 _GENERAL_KINDS = {"exit-status", "windows-status", "killed-by-signal", "ranks-ended"}
 
 
@@ -61,12 +62,20 @@ def explain(case: Case) -> Iterator[Explanation]:
         if found is None or not found.means or found.number in REPEATED:
             continue
         name = _signal_of(found)
-        if name == "SIGKILL" and any(case.of("proxy-answers")):
-            continue  # the server ends itself, since it could not reach itself
+        if name == "SIGKILL" and (any(case.of("proxy-answers")) or _ends_itself(case, event)):
+            continue  # the server ends itself, since it could not reach itself or has failed
         if name in names or (failed and (name in _CONSEQUENCES or found.fault is Fault.PROGRAM)):
             continue
         names.add(name)
         yield _explanation(case, event, found, name)
+
+
+def _ends_itself(case: Case, event: Event) -> bool:
+    """Say whether it is SGLang, which kills all of its processes after an exception in one."""
+    return any(
+        one.kind == "exception" and one.level is Level.FAILURE and one.at < event.at
+        for one in case.events
+    ) and any("sglang" in line[:_LONGEST] for line in case.log.lines[: event.at])
 
 
 def code_of(event: Event) -> Code | None:

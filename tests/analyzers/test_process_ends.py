@@ -68,6 +68,12 @@ def test_an_error_says_more_than_the_abort_after_it() -> None:
         "exit code: 99999999999",
         "Terminated by user request, see above",
         "exit status " + "0x" * 1000,
+        # SGLang kills its processes after a failure of one.
+        (
+            "Traceback (most recent call last):\n"
+            '  File "/a/site-packages/sglang/srt/managers/scheduler.py", line 9, in f\n'
+            "RuntimeError: invalid argument\n\nKilled"
+        ),
     ],
 )
 def test_silence_on_other_lines(text: str) -> None:
