@@ -111,9 +111,9 @@ inside using package packages command instead where when
 """
 _STOP = frozenset(_STOP_TEXT.split())
 _NO_PACKAGE_TEXT = """
-it them this that these those a an the your version package packages library libraries following
-required dependencies driver drivers cuda cudnn toolkit gpu python pip git from one missing latest
-newer all both either correct appropriate requirements nvidia
+it them this that which these those a an the your version package packages library libraries
+following required dependencies driver drivers cuda cudnn toolkit gpu python pip git from one
+missing latest newer all both either correct appropriate requirements nvidia
 """
 _NO_PACKAGE = frozenset(_NO_PACKAGE_TEXT.split())
 _PROGRAMS_TEXT = """

@@ -56,6 +56,10 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """What a line says of a part that its program does without."""
+_SUPPOSED = re.compile(
+    r"\W{0,4}(?:If|When|In case|Should) you (?:get|see|run into|encounter|face|hit|have) "
+    r"[^\n]{0,160}\berrors?\b"
+)
 _FIELDS = ("log", "message", "msg", "error", "err", "text", "textPayload", "MESSAGE")
 _MARKS = str.maketrans(
     {
@@ -131,6 +135,11 @@ def normal(line: str) -> Normal:
 def has_prefix(line: str) -> bool:
     """Say whether a line begins with the time, the level or the process of a record."""
     return bool(_RANK.match(line) or _PREFIX.match(line))
+
+
+def is_supposed(line: str) -> bool:
+    """Say whether a line speaks of an error that somebody may get, and reports none."""
+    return _SUPPOSED.match(line[:LONGEST]) is not None
 
 
 def goes_on(line: str) -> bool:

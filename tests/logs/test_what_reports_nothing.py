@@ -194,6 +194,20 @@ diff --git a/loader.py b/loader.py
             "these are available "
             "on your machine and could speed up CPU computations."
         ),
+        (
+            "If you get `CUDA error: invalid device function` errors, the above might be the cause "
+            "and the solution is to make sure only one ['libcudart.so'] is in the paths"
+        ),
+        (
+            "An error occurred while trying to fetch /cache/unet: Error no file named "
+            "diffusion_pytorch_model.safetensors found in directory /cache/unet.\n"
+            "Defaulting to unsafe serialization."
+        ),
+        (
+            "ERROR: pip's dependency resolver does not currently take into account all the "
+            "packages that are installed.\n"
+            "lida 0.0.10 requires kaleido, which is not installed."
+        ),
     ],
 )
 def test_sources_messages_of_git_and_tries_are_no_failure(text: str) -> None:

@@ -91,7 +91,8 @@ VOICES = (
             ),
             Form(
                 "model-file-missing",
-                r"Error no file named "
+                # diffusers reports a file of another format before it takes that: no failure.
+                r"(?:^\W{0,3}|(?:OS|Environment|IO|Value)Error: )Error no file named "
                 r"(?P<file>[\w.*-]{3,80})"
                 r"(?:,.{0,200}?)?(?: found in directory (?P<folder>\S{1,200}?)\.?(?:\s|$))?",
                 ("error no file named",),
