@@ -169,6 +169,12 @@ def first(text: str, facts: Mapping[str, object] | None = None) -> Explanation:
             id="unistd.h on Windows",
         ),
         pytest.param(
+            "cc1plus: error: invalid feature modifier in ‘-march=armv8.2-a+dotprod+fp16’",
+            "compiler-too-old-for-processor",
+            "-march=armv8.2-a+dotprod+fp16",
+            id="instructions of ARM that gcc 7 does not know",
+        ),
+        pytest.param(
             "g++: error: unrecognized command-line option ‘-fopenmp-simdx’",
             "compiler-option-unknown",
             "-fopenmp-simdx",

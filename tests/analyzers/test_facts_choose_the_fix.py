@@ -255,7 +255,7 @@ def test_a_program_without_a_network(errno: str, what: str, lead: str, wanted: s
 def test_a_server_of_this_machine_needs_no_network() -> None:
     """Nothing listens: the log of the server says why, and no proxy helps."""
     found = first(
-        "requests.exceptions.ConnectionError: HTTPConnectionPool(host='127.0.0.1', port=30000): Max "
+        "requests.exceptions.ConnectionError: HTTPConnectionPool(host='127.0.0.1', port=30): Max "
         "retries exceeded with url: /generate (Caused by NewConnectionError('<urllib3.connection."
         "HTTPConnection object at 0x7f>: Failed to establish a new connection: [Errno 111] "
         "Connection refused'))"

@@ -28,6 +28,12 @@ PACKAGED = (
             "pd.concat",
         ),
         (
+            "urlopen(url, cafile=path)",
+            "TypeError: urlopen() got an unexpected keyword argument 'cafile'",
+            "Python 3.13 takes no cafile",
+            "create_default_context",
+        ),
+        (
             "images, labels = iterator.next()",
             "AttributeError: '_MultiProcessingDataLoaderIter' object has no attribute 'next'",
             "dropped next()",

@@ -17,6 +17,10 @@ _UNKNOWN = (
     r"|bad value \([‘'](?P<bad>[^’']{1,60})[’']\) for [‘'](?P<switch>-m\w{1,20}=?)[’']"
     r"|(?:invalid numeric argument|ignoring unknown option) '(?P<cl>[/-][^']{1,120})'"
 )
+_FEATURE = (
+    r"invalid feature modifier(?: [‘'][^’']{1,60}[’'])? in "
+    r"[‘'](?P<flag>-m(?:arch|cpu)=[^’']{1,80})[’']"
+)
 _POSIX_NAMES = (
     r"[‘'\"](?P<name>localtime_r|gmtime_r|ssize_t|posix_memalign|aligned_alloc|strcasecmp|strndup"
     r"|getpid|usleep|uint|u_int32_t|__attribute__|mmap|munmap|dlopen"
@@ -37,6 +41,8 @@ def option(case: Case, event: Event) -> Explanation | None:
     message = event.objects.get("message", "")
     if match := compile_pattern(_UNKNOWN).search(message):
         return _unknown(case, event, dict(match.groups))
+    if match := compile_pattern(_FEATURE).search(message):
+        return _old_for_arm(event, match.groups["flag"])
     if event.speaker != "MSVC":
         return None
     if match := compile_pattern(_POSIX_HEADERS).search(message):
@@ -80,6 +86,45 @@ def _unknown(case: Case, event: Event, groups: dict[str, str]) -> Explanation:
                 ),
             ),
             name="compiler-option-unknown",
+        ),
+    )
+
+
+def _old_for_arm(event: Event, flag: str) -> Explanation:
+    """Explain a gcc that is older than the instructions of this ARM processor."""
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"gcc is too old for the instructions that the build asks for: {excerpt(flag, 60)}",
+            "What follows the sign + are groups of instructions of ARM. gcc 7 does not know "
+            "dotprod, gcc 9 neither bf16 nor i8mm, so the build for this processor stops.",
+            recipes=(
+                Recipe(
+                    title="Build with gcc 12",
+                    use_if=("apt has it: Ubuntu 22.04, Debian 12 and newer",),
+                    steps=(
+                        Action(run=("apt-get", "install", "-y", "gcc-12", "g++-12"), sudo=True),
+                        Action(env={"CC": "gcc-12", "CXX": "g++-12"}),
+                    ),
+                    note="Remove the folder of the failed build, then build again.",
+                ),
+                Recipe(
+                    title="Build with a newer gcc from conda-forge",
+                    use_if=("conda is used", "the system is too old for gcc 12"),
+                    steps=(
+                        Action(
+                            run=(
+                                *("conda", "install", "-y", "-c", "conda-forge"),
+                                "gxx_linux-aarch64=12",
+                            )
+                        ),
+                    ),
+                    note="Activate the environment again, so that CC and CXX point to it.",
+                ),
+            ),
+            name="compiler-too-old-for-processor",
         ),
     )
 

@@ -195,6 +195,19 @@ ROWS: tuple[Former, ...] = (
         (Edit('open(path, "{mode}")', 'open(path, "r")', "Where a b stands in it: rb."),),
     ),
     Former(
+        "urlopen()",
+        r"urlopen\(\) got an unexpected keyword argument '(?P<name>cafile|capath|cadefault)'",
+        "Python 3.13 takes no {name} in urlopen()",
+        "The argument was deprecated since Python 3.6; certificates come with a context.",
+        (
+            Edit(
+                "urlopen(url, {name}=path)",
+                "urlopen(url, context=ssl.create_default_context(cafile=path))",
+                "A package that calls it so wants Python 3.12, or a newer release of its own.",
+            ),
+        ),
+    ),
+    Former(
         "Population must be",
         r"Population must be a sequence",
         "random.sample() takes no set or dictionary any more",
