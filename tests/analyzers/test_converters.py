@@ -112,3 +112,12 @@ def test_last_attempt_of_the_converter_counts() -> None:
     missing = NO_FILE.format("File not found: /m/tokenizer.model")
     titles = [title for _, title in said(f"{missing}\n{TRACE.format('c.py', CHECK)}")]
     assert titles == ["The tokenizer has more tokens than the model"]
+
+
+def test_a_failure_that_the_converter_survives_is_not_told() -> None:
+    """What it tried first has failed, and what it tried last says why."""
+    missing = NO_FILE.format("File not found: /m/tokenizer.model")
+    allow = "ValueError: The repository for /m contains custom code which must be executed to load"
+    text = f"{missing}\n\nDuring handling of the above exception, another exception occurred:\n\n"
+    kinds = [kind for kind, _ in said(text + TRACE.format("c.py", allow))]
+    assert "converter-tokenizer-missing" not in kinds

@@ -125,6 +125,10 @@ def test_code_of_packages_is_not_the_programs_own() -> None:
         assert "own-code" not in [kind for kind, _ in said(LIBRARY.format("p/a.py", message))]
 
     each(((one, one) for one in INSIDE), look)
+    engine = OWN.format("IndexError: list index out of range").replace(
+        "/work/train.py", "/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py"
+    )
+    assert "own-code" not in [kind for kind, _ in said(engine)]
 
 
 def test_other_keys_are_no_columns() -> None:

@@ -25,6 +25,7 @@ from doctor.analyzers.converters.texts import (
     TOKENS_EXCEED,
 )
 from doctor.analyzers.texts import Text, explained, explanation
+from doctor.events.tracebacks import HANDLING
 from doctor.model.events import Event
 
 _ADAPTER = re.compile(r"\blora_[AB]\b|\blora_embedding|\.base_layer\.|^base_model\.model\.")
@@ -32,7 +33,9 @@ _BITSANDBYTES = re.compile(r"\.(?:absmax|quant_map|nested_absmax|quant_state|SCB
 _GPTQ = re.compile(r"\.(?:qweight|qzeros|scales|g_idx|qscales)$")
 _OLD_SCRIPT = re.compile(r"\bconvert\.py\b")
 _LONGEST = 400
-_PICTURES = re.compile(r"mm_projector|multi_modal_projector|vision_(?:tower|model)|visual\.")
+_PICTURES = re.compile(
+    r"mm_projector|multi_modal_projector|vision_(?:tower|model)|\bvisual\.|\bmlp1\.\d"
+)
 _TOO_MANY_TOKENS = "max(tokenizer.vocab.values()) < vocab_size"
 _ABOVE = 4
 
@@ -43,7 +46,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     if exceeded and (found := explanation(case, exceeded, TOKENS_EXCEED)):
         yield found
     table = {**TABLE, NO_TOKENIZER: _no_tokenizer(case)}
-    if exceeded or any(True for _ in case.of("converter-pretokenizer-unknown")):
+    if exceeded or any(_goes_on(case, one) for one in case.of(NO_TOKENIZER)):
         del table[NO_TOKENIZER]  # the converter went on to other kinds of tokenizers
     yield from explained(case, table)
     for event in case.of("converter-tensor-unknown"):
@@ -54,6 +57,13 @@ def explain(case: Case) -> Iterator[Explanation]:
         if found := explanation(case, event, _of_counts(event)):
             yield found
             break
+
+
+def _goes_on(case: Case, event: Event) -> bool:
+    """Say whether the converter tried something else after a failure."""
+    return any(HANDLING in line[:_LONGEST].lower() for line in case.log.lines[event.at :]) or any(
+        True for _ in case.of("converter-pretokenizer-unknown")
+    )
 
 
 def _exceeding(case: Case) -> Event | None:

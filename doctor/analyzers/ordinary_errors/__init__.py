@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.inside_packages import is_of_package
 from doctor.analyzers.inventory import frames, is_library
 from doctor.analyzers.ordinary_errors.rules import RULES, Rule
 from doctor.analyzers.recipes import code, command
@@ -86,7 +87,9 @@ def _fits(case: Case, event: Event, rule: Rule) -> bool:
     files = list(frames(case, event))
     if rule.inside is not None:
         return any(rule.inside.search(file) for file in files)
-    return not rule.own or bool(files and not is_library(files[0]))
+    if not rule.own:
+        return True
+    return bool(files and not is_library(files[0])) and not is_of_package(case, event)
 
 
 def _undefined(case: Case, event: Event, name: str) -> Explanation | None:
