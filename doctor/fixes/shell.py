@@ -14,9 +14,10 @@ from doctor.base.own_name import own_words
 from doctor.model.fixes import Command
 
 _VARIABLE = re.compile(
-    r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME|USER)\b"
+    r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME|USER|CONDA_PREFIX)\b"
 )
 """Variables that a recipe may build on; any other dollar sign is quoted."""
+_DOLLAR = re.compile(r"\$[A-Za-z_]")
 
 _IN_DOUBLE_QUOTES = Pattern(r"[$`\"!\n]|\\\\")
 """What keeps a meaning between double quotes (POSIX.1-2024, Shell Command Language, 2.2.3)."""
@@ -81,6 +82,11 @@ def _as_on_windows(argv: tuple[str, ...]) -> tuple[str, ...]:
     if any(word.startswith("-") for word in argv[1:]):
         return argv
     return tuple(_NAME_ON_WINDOWS.get(word, word) for word in argv[:1]) + argv[1:]
+
+
+def has_quoted_variable(word: str) -> bool:
+    """Say whether a word names a variable that a shell would not expand, as it is quoted."""
+    return bool(_DOLLAR.search(_VARIABLE.sub("", word)))
 
 
 def quoted(word: str, home: str = "") -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts.placeholders import PLACEHOLDER, names
+from doctor.fixes.shell import has_quoted_variable
 from doctor.model.issues import Action, Option, Recipe
 
 _COMPANIONS = frozenset({"torchvision", "torchaudio"})
@@ -68,6 +69,7 @@ _PIP_ALONE = frozenset(
 )
 """Options of pip that no step has."""
 _SHELLS = frozenset({"sh", "bash", "zsh"})
+_OTHER_SHELLS = frozenset({"powershell", "cmd"})
 _FILES = frozenset({"Dockerfile", "Containerfile", "Makefile", "Caddyfile"})
 
 
@@ -158,6 +160,10 @@ def _lint_action(action: Action) -> Iterator[str]:
         yield f"edit.file: {action.edit.file!r} is no path; a snippet says where in words"
     if action.run:
         yield from _lint_command(action.run)
+    script = action.run[:1] and action.run[0] in (*_SHELLS, *_OTHER_SHELLS)
+    for word in (*(() if script else action.run), *action.env.values()):
+        if has_quoted_variable(word):
+            yield f"{word!r} is quoted, so no shell expands it: add it to doctor/fixes/shell.py"
 
 
 def _lint_command(argv: tuple[str, ...]) -> Iterator[str]:

@@ -33,6 +33,11 @@ from doctor.model.fixes import Command
             'export LIBRARY_PATH=/x:"$LIBRARY_PATH"',
         ),
         (
+            Command(argv=(), env={"CUDA_HOME": "$CONDA_PREFIX"}),
+            "",
+            'export CUDA_HOME="$CONDA_PREFIX"',
+        ),
+        (
             Command(argv=("/home/al/v/bin/python", "/home/alx")),
             "/home/al",
             "$HOME/v/bin/python /home/alx",

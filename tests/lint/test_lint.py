@@ -197,6 +197,8 @@ def _with(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
         (_with({"env": {"LD_LIBRARY_PATH": ""}}), "env.LD_LIBRARY_PATH"),
         (_with({"install": ["foo"]}, use_if=["it is slow", "Windows"]), "'Windows' is a fact"),
         (_with({"install": ["foo"]}, use_if=["torch 2.4 or older"]), "is a fact"),
+        (_with({"env": {"CUDA_HOME": "$CUDA_ROOT"}}), "no shell expands it"),
+        (_with({"run": ["ls", "${CUDA}/lib", "$CUDA/lib"]}), "no shell expands it"),
         (_with({"install": ["a"], "run": ["b"]}), "exactly one of"),
         (_with({"sudo": True}), "exactly one of"),
         (_with({"env": {"A": "1"}, "source": True}), "source belongs to run"),
