@@ -14,7 +14,7 @@ from doctor.events.reading import events_of
 from doctor.logs.environment import environment_facts, facts_in_words
 from doctor.logs.implied import implied
 from doctor.logs.labels import of_labels
-from doctor.logs.log import log_facts
+from doctor.logs.log import build_in_release, log_facts
 from doctor.model.events import Level
 from doctor.model.facts import Fact, State, present
 from doctor.model.observation import Log
@@ -46,6 +46,7 @@ def described_facts(log: Log) -> dict[str, Fact]:
     if any(word.startswith("CUDA runtime version: ") for word in words):
         # `nvcc -V` answers for the nvcc on PATH, which builds of extensions take as well.
         facts = {"cuda.selected": present(True, "the pasted text"), **facts}
+    facts = {**build_in_release(facts), **facts}
     if not (is_report or _is_description(log, facts)):
         return {}
     return facts | implied(log.lines, facts)

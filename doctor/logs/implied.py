@@ -7,8 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from doctor.base.versions import minor
+from doctor.logs.labels import labelled
 from doctor.logs.listed_requirements import SOURCE as _SOURCE
 from doctor.logs.listed_requirements import compared_requirements
+from doctor.logs.unowned import unowned
 from doctor.model.facts import Fact, State, absent, present, value_of
 
 _LONGEST = 400
@@ -25,28 +27,21 @@ _PIP_LIST = re.compile(r"^Package\s+Version\b|\bpip3? (?:list|freeze|show)\b")
 _TORCH_ROW = re.compile(r"^torch(?:==|\s+)\d[\d.]{2,12}\s*$")
 _EXPRESSION = re.compile(r"torch\.version\.cuda\W{0,4}$")
 _CUDA = re.compile(r"^\W{0,2}(\d{1,2}\.\d{1,2}|None)\W{0,2}$")
-_CUDA_ROW = re.compile(
-    r"^[\s>*•-]{0,8}cuda(?: version)?[:=\s]{1,4}v?(\d{1,2}\.\d)(?:\.\d{1,4})?\s{0,4}$", re.I
-)
-_NEWEST_CUDA = {
-    **dict.fromkeys(("1.0", "1.1", "1.2"), "10.0"),
-    **dict.fromkeys(("1.3", "1.4"), "10.1"),
-    **dict.fromkeys(("1.5", "1.6"), "10.2"),
-    "1.7": "11.0",
-    **dict.fromkeys(("1.8", "1.9"), "11.1"),
-    **dict.fromkeys(("1.10", "1.11"), "11.3"),
-    "1.12": "11.6",
-    "1.13": "11.7",
-    "2.0": "11.8",
-    **dict.fromkeys(("2.1", "2.2", "2.3"), "12.1"),
-    **dict.fromkeys(("2.4", "2.5"), "12.4"),
-    "2.6": "12.6",
-}
-"""The newest CUDA of each torch's wheels: https://pytorch.org/get-started/previous-versions."""
 _NO_RUNTIME = re.compile(r"^\W{0,4}No CUDA runtime is found, using CUDA_HOME")
+_DRIVER = re.compile(
+    r"\bdriver(?: version)?(?: is)?[ :=]{1,3}v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b", re.IGNORECASE
+)
+_SHORT = 60
+_NVIDIA = re.compile(
+    r"\b(?:(?:NVIDIA )?(?:GeForce )?[RG]TX [1-9]\d{2,3}(?: ?Ti\b)?(?: SUPER\b)?(?! Ada)"
+    r"|(?:NVIDIA |Tesla )(?:[AHV][12]00|B200|T4|L40?S?|P100|K80))(?![\w-])",
+    re.IGNORECASE,
+)
 _APPLE = re.compile(r"\bApple M\d\b")
 _INTEL = re.compile(r"\bmacOS-[\d.]{2,8}-x86_64|\bosx-64\b|\bPython \d.{0,40}\bx86_64\b")
-_CARD = re.compile(r"\b(?:RX (90[67])\d|RX (\d\d)\d\d|(MI\d)\d\d?[05][XA]?)\b")
+_CARD = re.compile(
+    r"\b(?:(?:RX|AMD) (90[67])\d|(?:RX|AMD) (\d\d)\d\d|(MI\d)\d\d?[05][XA]?)(?:XTX?|GRE)?\b"
+)
 _CARDS = {
     "68": "gfx1030",
     "69": "gfx1030",
@@ -68,6 +63,7 @@ _OF_PROCESSORS = frozenset(
     {"gfx902", "gfx909", "gfx90c", "gfx1013", "gfx1033", "gfx1035", "gfx1036", "gfx1037"}
     | {"gfx1103", "gfx1150", "gfx1151", "gfx1152"}
 )
+_CARD_LABELS = frozenset({"gpu", "gpus", "显卡", "graphics card", "video card"})
 _CHIP = re.compile(r"\b(gfx\d{3,4}[a-f]?)\b")
 
 
@@ -78,14 +74,17 @@ def implied(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
         **_console(text),
         **_wheel(text, facts),
         **_cuda_of_packages(facts),
-        **_cuda_of_row(text, facts),
+        **_driver(text),
+        **_card(text, facts),
         **_kernel(text),
         **_availability(text),
         **_jax(text, facts),
-        **_amd(text, facts),
+        **_amd(text, {**facts, **_amd_present(text, facts)}),
         **_rosetta(text),
     }
     found = {name: fact for name, fact in found.items() if not _is_known(name, facts)}
+    named = unowned(lines, {**facts, **found})
+    found |= {name: fact for name, fact in named.items() if not _is_known(name, facts)}
     return found | compared_requirements({**facts, **found})
 
 
@@ -153,23 +152,18 @@ def _cuda_of_packages(facts: Mapping[str, Fact]) -> dict[str, Fact]:
     return built
 
 
-def _cuda_of_row(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Take torch for the build of the CUDA that stands beside it, where it is its release's newest.
+def _driver(text: Sequence[str]) -> dict[str, Fact]:
+    """Read the driver that a sentence, or a value about something else, names beside it."""
+    names = {found[1] for line in text for found in _DRIVER.finditer(line)}
+    return {"nvidia.driver_version": present(names.pop(), _SOURCE)} if len(names) == 1 else {}
 
-    An older one may be the toolkit's, and a newer one the driver's.
-    """
-    torch = str(value_of(facts, "torch.version") or "")
-    names = value_of(facts, "nvidia.gpu_names") or value_of(facts, "nvidia.gpu_present")
-    rows = {found[1] for line in text if (found := _CUDA_ROW.match(line))}
-    if "+" in torch or not names or len(rows) != 1 or value_of(facts, "torch.cuda_version"):
+
+def _card(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Read the only GeForce or data centre card that a short text names, wherever it stands."""
+    if len(text) > _SHORT or value_of(facts, "amd.gpu_present"):
         return {}
-    cuda = rows.pop()
-    if _NEWEST_CUDA.get(minor(torch) or "") != cuda:
-        return {}
-    return {
-        "torch.cuda_version": present(cuda, _SOURCE),
-        "torch.build": present("cuda", _SOURCE),
-    }
+    names = {" ".join(found[0].split()) for line in text for found in _NVIDIA.finditer(line)}
+    return {"nvidia.gpu_names": present([names.pop()], _SOURCE)} if len(names) == 1 else {}
 
 
 def _kernel(text: Sequence[str]) -> dict[str, Fact]:
@@ -218,6 +212,16 @@ def _rosetta(text: Sequence[str]) -> dict[str, Fact]:
     }
 
 
+def _amd_present(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Read that a label names a card of AMD by its number, without its family."""
+    cards = any(
+        label in _CARD_LABELS and value.startswith("AMD ") and _CARD.search(value)
+        for label, value in labelled(text)
+    )
+    known = _is_known("amd.gpu_present", facts)
+    return {} if known or not cards else {"amd.gpu_present": present(True, _SOURCE)}
+
+
 def _amd(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """Read the cards of a machine that shows AMD's GPUs and none of NVIDIA's.
 
@@ -235,4 +239,8 @@ def _amd(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
         if chip not in _OF_PROCESSORS
     )
     gpus = {"amd.gpus": present([{"gfx": chip} for chip in chips], _SOURCE)} if chips else {}
-    return {"nvidia.gpu_present": absent(_SOURCE), **gpus}
+    return {
+        "amd.gpu_present": present(True, _SOURCE),
+        "nvidia.gpu_present": absent(_SOURCE),
+        **gpus,
+    }

@@ -18,7 +18,8 @@ _MOST = 4000
 _MARKS = str.maketrans({"*": "", "`": "", "'": "", '"': "", "：": ":"})
 _BEFORE = " \t>#•|+-"
 _SEPARATOR = re.compile(r":|={1,2}|\s\.{2,40}\s")
-_LABEL_LONGEST = 60
+_LABEL_LONGEST = 80
+_EXAMPLE = re.compile(r"\s{0,4}\((?:e\.g|i\.e|use command)[^()]{0,60}\)", re.IGNORECASE)
 _COLUMNS = re.compile(r"^\s{0,8}([A-Za-z][\w ]{1,24}?)\s{2,30}(\S.{0,200})$")
 _BARE = re.compile(
     r"^[\s•-]{0,8}(python|pytorch|torch|tensorflow) v?(\d[\w.+]{1,40})\s{0,8}$", re.IGNORECASE
@@ -28,10 +29,15 @@ _BANNER = re.compile(
     r"^\S{0,4}\s?(?:Ultralytics|YOLOv5) .{0,40}?Python-(\d[\w.]{2,12}) torch-(\d[\w.+]{2,40})"
     r"(?: (?:CUDA:\d \(([^,)]{3,60}))?|$)"
 )
+_CHECKED = re.compile(
+    r"^\s{0,4}([A-Za-z][\w-]{1,40})\s{1,20}[✅❌] (\d[\w.+]{1,30})(?=[<>=!,\s]|$)"
+)
 _XFORMERS = re.compile(r"^\s{0,8}xFormers (\d[\w.+]{2,40})\s{0,8}$")
 _NVCC = re.compile(r"Cuda compilation tools, release \d{1,2}\.\d{1,2}, V(\d[\d.]{2,12})")
 _RELEASE = re.compile(r"[vV]?(\d{1,4}(?:\.\d{1,6}){1,3}[\w.+]{0,30})")
-_NAMED = re.compile(r"^(?:tf|tensorflow|pytorch|torch|python)[ -]?v?(?=\d)", re.IGNORECASE)
+_NAMED = re.compile(
+    r"^(?:tf|tensorflow|pytorch|torch|python)(?:-gpu)?(?:[ -]|==)?v?(?=\d)", re.IGNORECASE
+)
 _NVIDIA = re.compile(
     r"nvidia|geforce|tesla|quadro|titan|[rg]tx ?\d|\d [rg]tx|\b[ahlvtp]\d{2,3}\b", re.IGNORECASE
 )
@@ -61,7 +67,8 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "GPU",
         re.compile(
-            r"gpu(?: model(?: and memory)?| name| type|\.name)?|gpus|gpu名称|显卡|name|device"
+            r"gpu(?: models?(?: and (?:memory|configuration))?| name| type|\.name)?|gpus|gpu名称"
+            r"|显卡|name|device"
             r"|(?:my )?(?:video|graphics?)[ -]?card(?: model| name)?"
         ),
     ),
@@ -75,6 +82,34 @@ def of_labels(lines: Sequence[str]) -> list[str]:
     for key, value in _told(lines[:_MOST]):
         found.setdefault(key, value)
     return [f"{key}{value}" for key, value in found.items()]
+
+
+def labelled(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the label of each line in lower case, the heading of a form included, and its value."""
+    heading = ""
+    for full in lines[:_MOST]:
+        line = full[:_LONGEST].translate(_MARKS).rstrip()
+        if found := _HEADING.match(line):
+            heading = found[1]
+        elif line.strip():
+            pair = (heading, line.strip()) if heading else _pair(line)
+            heading = ""
+            if pair:
+                yield _plain(pair[0]), pair[1]
+
+
+def _plain(label: str) -> str:
+    """Return a label in lower case, without the example that a form gives behind it."""
+    return " ".join(_EXAMPLE.sub("", label).lower().split())
+
+
+def _pair(line: str) -> tuple[str, str] | None:
+    """Return the label and the value of a line."""
+    if (found := _SEPARATOR.search(line)) and line[found.end() :].strip():
+        label = line[: found.start()].strip(_BEFORE)
+        return (label, line[found.end() :].strip()) if len(label) <= _LABEL_LONGEST else None
+    columns = _COLUMNS.match(line)
+    return (columns[1], columns[2]) if columns else None
 
 
 def _told(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -97,21 +132,21 @@ def _of_line(line: str) -> Iterator[tuple[str, str]]:
         yield from _of("python", banner[1])
         yield from _of("torch", banner[2])
         yield from _of("gpu", banner[3] or "")
+    elif found := _CHECKED.match(line):
+        yield from _of(found[1], found[2])
     elif found := _XFORMERS.match(line):
         yield "[pip3] xformers==", found[1]
     elif found := _NVCC.search(line):
         yield "CUDA runtime version: ", found[1]
-    elif (found := _SEPARATOR.search(line)) and line[found.end() :].strip():
-        label = line[: found.start()].strip(_BEFORE)
-        if len(label) <= _LABEL_LONGEST:
-            yield from _of(label, line[found.end() :].strip())
-    elif found := _COLUMNS.match(line) or _BARE.match(line):
+    elif pair := _pair(line):
+        yield from _of(*pair)
+    elif found := _BARE.match(line):
         yield from _of(found[1], found[2])
 
 
 def _of(label: str, value: str) -> Iterator[tuple[str, str]]:
     """Yield what a label and its value say, where the value is of the kind that the label names."""
-    name = " ".join(label.lower().split())
+    name = _plain(label)
     kind = next((kind for kind, pattern in _KINDS if pattern.fullmatch(name)), "")
     release = _RELEASE.match(_NAMED.sub("", value))
     if kind == "GPU":

@@ -27,6 +27,7 @@ _OWN_BUILD = re.compile(
 )
 _CUDA_13_ON_PYPI = Version("2.11")
 """The first torch whose wheels on PyPI are for CUDA 13; those before are for 12 and older."""
+_LOCAL = re.compile(r"\+(?:cu\d{2,3}|cpu)\b")
 _TAG = re.compile(r"\+cu(\d{1,2})\d(?!\d)")
 _CUDA_13 = 13
 _SERVERS = frozenset({"sglang", "vllm", "lmdeploy", "tensorrt-llm", "unsloth", "ktransformers"})
@@ -108,7 +109,8 @@ def _counts(one: RecordedRequirement, markers: Mapping[str, str]) -> bool:
 def _compared(package: str, one: RecordedRequirement, release: str) -> dict[str, Fact]:
     name = f"requires.{package}.{one.name}"
     try:
-        met = meets(release, one.specifier)
+        # METADATA of some releases names the build that it was made beside: torch==1.10.0+cu102.
+        met = meets(release, _LOCAL.sub("", one.specifier))
     except InvalidRequirement:
         return {}
     return {

@@ -159,10 +159,10 @@ def log_facts(log: Log) -> dict[str, Fact]:
         # pip's own build environment holds another torch, and its build script prints that one.
         for name in ("torch.version", "torch.build", "torch.cuda_version"):
             facts.pop(name, None)
-    return {**_build(facts), **facts} | environment_facts(lines)
+    return {**build_in_release(facts), **facts} | environment_facts(lines)
 
 
-def _build(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+def build_in_release(facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """Return the build of torch that its release ends in, `+cpu` or `+cu126`."""
     torch = facts.get("torch.version")
     if torch is None:

@@ -23,6 +23,10 @@ _LOGGED = re.compile(
     r"^(?:INFO:[\w.]{1,40}:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [\w.]{1,40} - INFO - )\s{0,4}"
 )
 """What the logging of a program puts before its report."""
+_PAIR = re.compile(r"'([A-Za-z][\w .]{1,40})'[:,] ?(?:'([^']{1,2000})'|(True|False))")
+_RUNTIME_IN_REPR = re.compile(r"- CUDA Runtime (\d{1,2}\.\d{1,2})\b")
+_WITHOUT_CUDA = re.compile(r"\bUSE_CUDA=(?:0|OFF)\b")
+_REPR_LONGEST = 20_000
 _SECTION = re.compile(r"^\s{0,4}\* ([A-Za-z][\w ]{1,40}):\s*$")
 _ITEM = re.compile(r"^\s{1,16}- ([A-Za-z][\w .-]{0,60}):(?:\s{1,40}(\S.{0,200}))?$")
 _BARE = re.compile(r"^\s{2,24}- ([A-Za-z][^:]{1,80})$")
@@ -45,6 +49,7 @@ _SYSTEMS = {"linux": "Linux", "win32": "Microsoft Windows", "darwin": "macOS", "
 def in_words_of_torch(lines: Sequence[str]) -> list[str]:
     """Return the lines that PyTorch's report would have; empty where there is no such report."""
     rows: dict[str, str] = {}
+    lines = [one for line in lines for one in (*_of_repr(line), line)]
     for line in (_LOGGED.sub("", line, count=1) for line in lines):
         if found := _ROW.match(line):
             rows.setdefault(found[1].strip(), found[2].strip())
@@ -56,10 +61,30 @@ def in_words_of_torch(lines: Sequence[str]) -> list[str]:
     return list(of_lists(lines))
 
 
+def _of_repr(line: str) -> list[str]:
+    """Return the rows of a report that was printed as a dictionary of Python."""
+    if "'sys.platform'" not in line:
+        return []
+    return [
+        row.replace("\\n", "\n").splitlines()[0]
+        for found in _PAIR.finditer(line[:_REPR_LONGEST])
+        if (row := f"{found[1]}: {found[2] or found[3]}")
+    ] + [
+        *(found[0] for found in _WITHOUT_CUDA.finditer(line)),
+        *("  - CUDA Runtime " + found[1] for found in _RUNTIME_IN_REPR.finditer(line)),
+    ]
+
+
+def _available(rows: Mapping[str, str]) -> str:
+    """Return what a table says of the GPU: that it is available, or not."""
+    return rows.get("GPU available", "") or rows.get("CUDA available", "")
+
+
 def _of_table(rows: Mapping[str, str], lines: Sequence[str]) -> Iterator[str]:
     torch = rows["PyTorch"].partition(" ")[0]
     runtime = next((found[1] for line in lines if (found := _RUNTIME.match(line))), "")
-    yield from _torch(torch, runtime, rows.get("GPU available", ""))
+    without = any(_WITHOUT_CUDA.search(line) for line in lines)
+    yield from _torch(torch, "None" if without and not runtime else runtime, _available(rows))
     if system := _SYSTEMS.get(rows.get("sys.platform", "")):
         yield f"OS: {system}"
     if found := _VERSION.search(rows.get("Python", "")):

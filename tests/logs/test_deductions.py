@@ -21,11 +21,6 @@ _NEW = """The following NEW packages will be INSTALLED:
   cudatoolkit    pkgs/main/win-64::cudatoolkit-11.3.1-h59b6b97_2
   pytorch        conda-forge/win-64::pytorch-1.11.0-cpu_py39h4bbd3b7_1
 """
-_ROWS = """GPU: RTX3090
-python 3.6
-cuda 10.2
-pytorch 1.6.0
-"""
 _NVCC = """Cuda compilation tools, release 12.2, V12.2.140
 No CUDA runtime is found, using CUDA_HOME='C:\\Users\\ada\\anaconda3'
 """
@@ -47,8 +42,6 @@ sglang: 0.5.5.post3
         (_PLAN.replace("py3.8_cpu_0", "py3.8_cuda11.3_cudnn8_0"), "torch.build", "cuda"),
         (_NEW, "torch.build", "cpu"),
         (_NEW, "host.os", "windows"),
-        (_ROWS, "torch.cuda_version", "10.2"),
-        (_ROWS.replace("1.6.0", "1.8.0"), "torch.cuda_version", None),  # it may be the toolkit's
         (_NVCC, "torch.no_runtime_in_report", True),
         (_IMAGE, "requires.sglang.torch.met", None),
         (_IMAGE.replace("2.9.1+cu130", "2.9.1+cu128"), "requires.sglang.torch.met", False),

@@ -120,7 +120,7 @@ JETSON = "- Device: Jetson TX2\n- JetPack: 4.6 [L4T 32.6.1]\n- Image: ros:foxy-l
         (SGLANG, "nvidia.driver_version", "535.54.03"),
         (SGLANG, "package.huggingface-hub.version", "0.30.2"),
         (XFORMERS, "package.xformers.version", "0.0.22.post7+cu118"),
-        (XFORMERS, "torch.cuda_version", None),
+        (XFORMERS, "torch.cuda_version", "11.8"),
         (XFORMERS, "torch.version", "2.0.1+cu118"),
         (FORM, "package.tensorflow.version", "2.13.0"),
         (FORM, "host.os", "windows"),

@@ -8,6 +8,7 @@ from doctor.base.versions import in_range, major, minor, public
 from doctor.facts.conditions import lookup
 from doctor.facts.derive.amd import amd_choices
 from doctor.facts.derive.arch import beyond, uncovered
+from doctor.facts.derive.builds_in_texts import published_build, without_build
 from doctor.facts.derive.candle import candle
 from doctor.facts.derive.cards import cards
 from doctor.facts.derive.cells import table_facts
@@ -51,6 +52,10 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
             known, "nvidia.gpu_names", make=lambda names: capabilities(names, gpus)
         )
     _add(known, _stack(known))
+    if "text.source" in known and (builds := catalog.tables.get("torch-cuda")) is not None:
+        _add(known, table_facts("torch-cuda", builds, known))
+        for step in (published_build, _torch, without_build):
+            _add(known, step(known))
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
     _add(known, pins(known, catalog))

@@ -79,6 +79,14 @@ FACTS: dict[str, str] = {
         "file and line that give such a variable its value at login, of those that choose among "
         "GPUs: /etc/environment, line 2"
     ),
+    # What a pasted text says of its machine without saying whose it is
+    "text.source": "that the facts are those of a pasted text",
+    "text.cuda_version": "the only CUDA that the text names without saying whose it is",
+    "text.cudnn_generation": "first number of the only cuDNN that it names or lists",
+    "text.names_gpu": "true where it names an NVIDIA GPU",
+    "text.torch_of_pypi": "true where it says that pip installed torch, without another index",
+    "text.asked_cuda": "CUDA that the command of the text asks a build of torch for",
+    "text.cuda_home": "what CUDA_HOME holds",
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",
     "cuda.home": "root of the toolkit that a build would take, or could where CUDA_HOME is broken",
@@ -201,6 +209,7 @@ FACTS: dict[str, str] = {
     "torch.build": "cuda, rocm, xpu or cpu",
     "torch.cuda_version": "CUDA it was built with, major.minor",
     "torch.cuda_major": "first number of it",
+    "torch.newest_cuda": "newest CUDA that any published build of this release is for",
     "torch.cuda_tag": "cu130",
     "torch.hip_version": "ROCm's HIP it was built with",
     "torch.xpu_version": "oneAPI it was built with",
@@ -303,6 +312,9 @@ FACTS: dict[str, str] = {
         "torch, CUDA, C++ ABI, Python tag, architecture and glibc: what decides which wheels fit"
     ),
     "gpu.unsupported_by_torch": "compute capabilities that this torch has no code for",
+    "gpu.newer_than_release": (
+        "GPUs of a pasted text that no published build of its torch has code for"
+    ),
     "gpu.newer_than_cuda": (
         "compute capabilities that the CUDA of this torch compiles no code for, where its list "
         "of architectures is not known"
