@@ -28,6 +28,10 @@ _CUDNN = re.compile(
 _ROW = re.compile(
     r"^[\s>*•-]{0,8}(cuda|cudnn)(?: version)?[:=\s]{1,4}v?(\d{1,2}\.\d)", re.IGNORECASE
 )
+_OF_CONDA = re.compile(
+    r"^\s{0,8}- (?:[\w-]{1,30}::)?pytorch={1,2}(\d[\d.]{2,12})(?:=\S{1,60})?\s*$"
+)
+_OF_PIP = re.compile(r"^\s{2,12}- torch==(\d[\d.]{2,12}(?:\+\w{1,20})?)\s*$")
 _CUDNN_PACKAGE = re.compile(r"package\.nvidia-cudnn-cu\d\d\.version")
 _HOME = re.compile(r"^\s{0,8}CUDA_HOME(?:\s{1,40}|\s{0,4}[:=]\s{0,4})(:?/[\w./:-]{1,200})\s{0,8}$")
 _BOARD = re.compile(
@@ -59,15 +63,17 @@ def unowned(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
     generations = {one.partition(".")[0] for one in named["cudnn"] | listed}
     if len(generations) == 1:
         found["text.cudnn_generation"] = present(generations.pop(), SOURCE)
-    if len(named["cuda"]) == 1:
-        found["text.cuda_version"] = present(named["cuda"].pop(), SOURCE)
     homes = {home[1] for line in text if (home := _HOME.match(line))}
-    if len(homes) == 1:
-        found["text.cuda_home"] = present(homes.pop(), SOURCE)
-    asked = {one for line in text for one in _ASKS.findall(line)}
-    if len(asked) == 1:
-        exact, first, second = asked.pop()
-        found["text.asked_cuda"] = present(exact or f"{first}.{second}", SOURCE)
+    asked = {one[1] or f"{one[2]}.{one[3]}" for line in text for one in _ASKS.finditer(line)}
+    for name, values in (
+        ("cuda_home", homes),
+        ("asked_cuda", asked),
+        ("cuda_version", named["cuda"]),
+    ):
+        if len(values) == 1:
+            found[f"text.{name}"] = present(values.pop(), SOURCE)
+    if twice := _twice(text):
+        found["text.torch_twice"] = present(twice, SOURCE)
     if not any(map(_BOARD.search, text)):
         found["host.jetson"] = absent(SOURCE)
     if _has_plain_torchvision(facts):
@@ -78,6 +84,14 @@ def unowned(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
         found["text.torch_of_pypi"] = present(True, SOURCE)
         found["package.torch.installer"] = present("pip", SOURCE)
     return found
+
+
+def _twice(text: Sequence[str]) -> list[str]:
+    """Return the two releases of torch that a file asks of conda and of pip, if they differ."""
+    ours = {one[1] for line in text if (one := _OF_CONDA.match(line))}
+    pips = {one[1] for line in text if (one := _OF_PIP.match(line))}
+    alike = ours & {one.partition("+")[0] for one in pips}
+    return [*ours, *pips] if len(ours) == len(pips) == 1 and not alike else []
 
 
 def _named(text: Sequence[str]) -> Iterator[tuple[str, str]]:

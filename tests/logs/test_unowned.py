@@ -62,6 +62,14 @@ _REPR = (
     "('PyTorch', '2.0.1'), ('PyTorch compiling details', '- Build settings: USE_CUDA=0, \\n')])\n"
 )
 _AMD = "GPU：AMD 7900XTX\nOS：Ubuntu 22.04\nPytorch: 2.0.0\ninstall by: pip install\n"
+_FILE = """dependencies:
+  - python=3.9.16
+  - numpy=1.23.5
+  - pytorch=2.0.0=cpu_generic_py39hd5f3d6b_0
+  - pip:
+      - torch==1.12.1+cu116
+      - torchmetrics==0.11.0
+"""
 _COLON = """sys.platform            linux
 PyTorch                 1.6.0 @/srv/env/lib/python3.7/site-packages/torch
 CUDA available          True
@@ -90,6 +98,8 @@ _TEXTS = {
     "a build for ROCm beside it": (_AMD.replace("2.0.0", "2.0.0+rocm5.4.2"), ""),
     "CUDA_HOME with a colon": (_COLON, "flashinfer/cuda-home-with-colon"),
     "CUDA_HOME without": (_COLON.replace(":/usr", "/usr"), ""),
+    "a file that names torch twice": (_FILE, "torch/asked-of-conda-and-pip"),
+    "a file that names it alike": (_FILE.replace("1.12.1+cu116", "2.0.0"), ""),
     "METADATA with a local part": ("torch\t\t1.10.0\ntorchvision\t0.11.0\ncuda\t11.3\n", ""),
 }
 

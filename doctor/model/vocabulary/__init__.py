@@ -86,6 +86,7 @@ FACTS: dict[str, str] = {
     "text.names_gpu": "true where it names an NVIDIA GPU",
     "text.torch_of_pypi": "true where it says that pip installed torch, without another index",
     "text.asked_cuda": "CUDA that the command of the text asks a build of torch for",
+    "text.torch_twice": "the two releases of torch that a file asks of conda and of pip",
     "text.cuda_home": "what CUDA_HOME holds",
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",
