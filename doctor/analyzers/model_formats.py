@@ -32,27 +32,6 @@ _TABLE: dict[str, Text] = {
         ),
         precision=Precision.EXACT,
     ),
-    "onnx-operator-missing": Text(
-        "ONNX Runtime has no {operator} for these types on this device",
-        "Not every operator exists for every type: half precision and quantized ones are missing "
-        "on the processor, some on the GPU.",
-        (
-            code(
-                "Quantize with a type that exists",
-                "the call that quantizes the model",
-                "quantize_dynamic(model, out, weight_type=QuantType.QUInt8)",
-                before="quantize_dynamic(model, out)",
-                use_if=("you quantize the model yourself",),
-            ),
-            Recipe(
-                title="Take the newest ONNX Runtime",
-                use_if=("the installed package is onnxruntime, and not onnxruntime-gpu",),
-                steps=(Action(install=("onnxruntime",), options=(Option.UPGRADE,)),),
-            ),
-        ),
-        severity=Severity.ERROR,
-        precision=Precision.EXACT,
-    ),
     "onnx-input-shape": Text(
         "The model wants {wanted} in dimension {axis} of {input}, and was given {given}",
         "The sizes of the inputs were written into the model when it was exported.",

@@ -3,6 +3,9 @@
 | event | what is read |
 | --- | --- |
 | onnx-attribute-unknown | from or up to which opset the operator has the attribute |
+| onnx-attribute-needed | an operator of the first opsets, which later ones no longer read |
+| onnx-operator-unknown | whose operator it is: PyTorch's, an own one, or one of a newer opset |
+| onnx-operator-missing | which opset asks for the operator, and whether it is one of training |
 | onnx-input-of-nobody | a node whose input no other node makes |
 | onnx-name-twice | two nodes that write one tensor |
 """
@@ -15,7 +18,7 @@ from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.recipes import code
 from doctor.model.events import Event
-from doctor.model.issues import Recipe
+from doctor.model.issues import Action, Option, Recipe
 
 _RESIZE = ("coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "nearest_mode")
 _SINCE = {
@@ -49,6 +52,13 @@ _UNTIL = {
     ("BatchNormalization", "spatial"): 8,
 }
 """The last opset in which an operator has it (both: github.com/onnx/onnx, docs/Changelog.md)."""
+_OF_RUNTIME = frozenset(
+    {"Attention", "MultiHeadAttention", "GroupQueryAttention", "DecoderMaskedMultiHeadAttention"}
+    | {"PackedAttention", "EmbedLayerNormalization", "SkipLayerNormalization", "QAttention"}
+    | {"SkipSimplifiedLayerNormalization", "BiasGelu", "FastGelu", "FusedMatMul", "GroupNorm"}
+    | {"BeamSearch", "GreedySearch", "MatMulNBits", "RotaryEmbedding", "QMoE", "MoE", "NhwcConv"}
+)
+"""Operators of the domain com.microsoft, which ONNX Runtime's own optimizer writes."""
 _NEVER_OF_THE_RUNTIME = "The file is at fault: no other ONNX Runtime, driver or GPU reads it."
 _CHECK = code(
     "Have onnx check the file, which names the node",
@@ -65,15 +75,31 @@ _ANEW = code(
 )
 
 
+_CONVERT = code(
+    "Convert the file to a later opset",
+    "a Python with the package onnx",
+    "import onnx\nfrom onnx import version_converter\n\n"
+    'model = onnx.load("model.onnx")\n'
+    'onnx.save(version_converter.convert_version(model, 13), "model-13.onnx")',
+    note="Where a node has no converter, take a later file of the model, or export it anew.",
+)
+
+
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what is wrong with a graph."""
     for event in case.of("onnx-attribute-unknown"):
-        yield _attribute(event)
+        yield _attribute(case, event)
+    for event in case.of("onnx-attribute-needed"):
+        yield _needed(event)
+    for event in list(case.of("onnx-operator-unknown"))[:_MOST]:
+        yield _unknown(case, event)
+    for event in list(case.of("onnx-operator-missing"))[:_MOST]:
+        yield _not_implemented(case, event)
     for event in case.of("onnx-input-of-nobody", "onnx-name-twice"):
         yield _broken(event)
 
 
-def _attribute(event: Event) -> Explanation:
+def _attribute(case: Case, event: Event) -> Explanation:
     operator, name = event.objects["operator"], event.objects["attribute"]
     since, until = _SINCE.get((operator, name)), _UNTIL.get((operator, name))
     title = f"The ONNX file declares an opset in which {operator} has no attribute {name}"
@@ -86,6 +112,44 @@ def _attribute(event: Event) -> Explanation:
         cause += " A lower number does not help."
     elif until:
         title = f"{operator} has {name} up to opset {until}, and the ONNX file declares more"
+    if operator in _OF_RUNTIME and not (since or until):
+        return explanation(
+            event,
+            f"The installed ONNX Runtime does not know {name} of its own operator {operator} yet",
+            f"{operator} is no operator of ONNX: the optimizer of a newer ONNX Runtime wrote it, "
+            f"with an attribute that the one which loads the file does not have.",
+            (
+                Recipe(
+                    title="Take the newest ONNX Runtime where the model is loaded",
+                    steps=(
+                        Action(
+                            install=(_runtime(case),), options=(Option.UPGRADE, Option.HOLD_TORCH)
+                        ),
+                    ),
+                    note="A server such as Triton brings its own: take its newest image, or "
+                    "optimize the model with the release that the server has.",
+                ),
+            ),
+            name="onnx-attribute-newer",
+        )
+    if any("cntk" in line.lower() for line in case.log.lines[: event.at + 1]):
+        return explanation(
+            event,
+            f"CNTK does not know {name} of {operator}: it reads no opset after 9",
+            "CNTK is no longer developed, and the file was written for a later opset.",
+            (
+                Recipe(
+                    title="Run the file with ONNX Runtime",
+                    steps=(Action(install=("onnxruntime",)),),
+                ),
+                code(
+                    "Export with opset 9",
+                    "the program that exports the model",
+                    "torch.onnx.export(model, inputs, path, opset_version=9)",
+                ),
+            ),
+            name="onnx-attribute-newer",
+        )
     opset = since or until or 17
     return explanation(
         event,
@@ -94,6 +158,189 @@ def _attribute(event: Event) -> Explanation:
         (_export(opset, lower=bool(until)), *_without(operator, name), _CHECK),
         name="onnx-opset-differs",
     )
+
+
+def _needed(event: Event) -> Explanation:
+    """Explain a node that lacks what its opset asks for: mostly a file of the first opsets."""
+    name = event.objects["attribute"]
+    early = name in ("consumed_inputs", "axes", "broadcast")
+    return explanation(
+        event,
+        f"A node of the ONNX file lacks the attribute {name}, which its opset asks for",
+        (
+            f"{name} belongs to the first opsets (before 7), which this runtime does not run. "
+            if early
+            else "The node was written for another opset than the file declares. "
+        )
+        + _NEVER_OF_THE_RUNTIME,
+        (
+            _CONVERT,
+            _ANEW,
+        ),
+        name="onnx-opset-differs",
+    )
+
+
+def _unknown(case: Case, event: Event) -> Explanation:
+    """Explain an operator that the runtime does not have, by whose it is."""
+    name, domain = event.objects["operator"], event.objects.get("domain", "")
+    if name == "ATen" or domain in ("aten", "org.pytorch.aten", "pkg.onnxscript.torch_lib"):
+        return explanation(
+            event,
+            f"The ONNX file holds {name}, an operator of PyTorch that no ONNX Runtime has",
+            "The exporter was told to leave what it cannot convert to PyTorch itself. Only the "
+            "build of ONNX Runtime for training runs such nodes.",
+            (
+                code(
+                    "Export with operators of ONNX alone",
+                    "the program that exports the model",
+                    "torch.onnx.export(model, inputs, path, opset_version=17)",
+                    before="torch.onnx.export(model, inputs, path, operator_export_type="
+                    "torch.onnx.OperatorExportTypes.ONNX_ATEN_FALLBACK)",
+                    note="An export without the fallback names what it cannot convert; a newer "
+                    "torch converts more.",
+                ),
+                Recipe(
+                    title="Take the newest torch for the export",
+                    use_if=("the export without the fallback names an operator",),
+                    steps=(
+                        Action(
+                            install=("torch",),
+                            companions=("torchvision", "torchaudio"),
+                            options=(Option.UPGRADE,),
+                        ),
+                    ),
+                ),
+            ),
+            name="onnx-operator-unknown",
+        )
+    if domain in _EXTENSIONS:
+        package, lines = _EXTENSIONS[domain]
+        return explanation(
+            event,
+            f"{name} is an operator of {package}, which the session did not load",
+            f"ONNX Runtime has no operators of {domain}. A library registers them.",
+            (
+                Recipe(
+                    title=f"Install {package}",
+                    steps=(Action(install=(package,)),),
+                ),
+                code("Register its operators", "where the session is made", lines),
+            ),
+            name="onnx-operator-unknown",
+        )
+    what = f"opset {event.objects['opset']}" if event.objects.get("opset") else "this release"
+    return explanation(
+        event,
+        f"ONNX Runtime has no operator {name} in {what}",
+        f"Either ONNX Runtime is older than {name}, or {name} is an operator of the model's own or "
+        "of another runtime (TensorRT, MMDeploy), which a library of custom operators brings."
+        if not domain.startswith("com.microsoft")
+        else f"{name} is an operator of ONNX Runtime itself ({domain}), and the installed one is "
+        "older than the tool that wrote the file.",
+        (
+            Recipe(
+                title="Take the newest ONNX Runtime",
+                steps=(
+                    Action(install=(_runtime(case),), options=(Option.UPGRADE, Option.HOLD_TORCH)),
+                ),
+            ),
+            code(
+                "Register the library of its operators",
+                "where the session is made",
+                "options = onnxruntime.SessionOptions()\n"
+                'options.register_custom_ops_library("libcustom_ops.so")',
+                use_if=("the project of the model has such a library",),
+            ),
+        ),
+        name="onnx-operator-unknown",
+    )
+
+
+def _not_implemented(case: Case, event: Event) -> Explanation:
+    """Explain an operator that no kernel of the runtime computes as the file has it."""
+    name, opset = event.objects["operator"], int(event.objects["opset"])
+    newest = Recipe(
+        title="Take the newest ONNX Runtime",
+        steps=(Action(install=(_runtime(case),), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+    )
+    if opset < _FIRST_OPSET and name in _CHANGED_IN_7:
+        return explanation(
+            event,
+            f"The file has {name} of opset {opset}, and ONNX Runtime runs opset 7 and later",
+            f"The file is of a time before ONNX 1.2. {_NEVER_OF_THE_RUNTIME}",
+            (_CONVERT, _ANEW),
+            name="onnx-opset-differs",
+        )
+    if name.endswith(("Internal", "Grad")) or name in ("SoftmaxCrossEntropyLoss", "YieldOp"):
+        return explanation(
+            event,
+            f"{name} is an operator of training, which the plain ONNX Runtime does not compute",
+            "The model was exported, or is run, in the state of training.",
+            (
+                _ANEW,
+                Recipe(
+                    title="Take the build of ONNX Runtime for training",
+                    use_if=("the model is to be trained",),
+                    steps=(
+                        Action(uninstall=("onnxruntime", "onnxruntime-gpu")),
+                        Action(install=("onnxruntime-training",), options=(Option.UPGRADE,)),
+                    ),
+                ),
+            ),
+            name="onnx-operator-missing",
+        )
+    return explanation(
+        event,
+        f"ONNX Runtime has no {name} of opset {opset} for these types on this device",
+        "Not every operator exists for every type: int32, bool, half precision and quantized ones "
+        "are missing for some on the processor, others on the GPU.",
+        (
+            code(
+                "Quantize with a type that exists",
+                "the call that quantizes the model",
+                "quantize_dynamic(model, out, weight_type=QuantType.QUInt8)",
+                before="quantize_dynamic(model, out)",
+                use_if=("you quantize the model yourself",),
+            )
+            if name in ("ConvInteger", "MatMulInteger", "QLinearConv") or name.startswith("Q")
+            else code(
+                f"Give {name} float32 or int64 where the model is exported",
+                f"the model's code that becomes {name}",
+                "x = x.to(torch.float32)  # numbers; torch.int64 for indices",
+                note="netron shows the types of its inputs. The table OperatorKernels.md of ONNX "
+                "Runtime lists those that exist.",
+            ),
+            newest,
+        ),
+        name="onnx-operator-missing",
+    )
+
+
+_FIRST_OPSET = 7
+_CHANGED_IN_7 = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", "Gemm"}
+    | {"BatchNormalization", "Dropout", "PRelu", "Upsample", "LSTM", "GRU", "RNN", "Reshape"}
+)
+"""Operators that opset 7 or an earlier one changed, so that the older form does not run."""
+_MOST = 4
+_EXTENSIONS = {
+    "ai.onnx.contrib": (
+        "onnxruntime-extensions",
+        (
+            "from onnxruntime_extensions import get_library_path\n"
+            "options = onnxruntime.SessionOptions()\n"
+            "options.register_custom_ops_library(get_library_path())"
+        ),
+    ),
+}
+"""Domains of operators, the package that has them, and how a session gets them."""
+
+
+def _runtime(case: Case) -> str:
+    """Return which distribution of ONNX Runtime the log names."""
+    gpu = any("onnxruntime-gpu" in line or "onnxruntime_gpu" in line for line in case.log.lines)
+    return "onnxruntime-gpu" if gpu else "onnxruntime"
 
 
 def _export(opset: int, *, lower: bool) -> Recipe:

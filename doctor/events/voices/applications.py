@@ -84,7 +84,8 @@ VOICES = (
             ),
             Form(
                 "onnx-operator-missing",
-                r"Could not find an implementation for (?P<operator>\w{1,60})\(\d{1,3}\) node",
+                r"Could not find an implementation for (?:the node )?(?:[^\s:]{1,200}:)?"
+                r"(?P<operator>\w{1,60})\((?P<opset>\d{1,3})\)",
                 ("could not find an implementation",),
             ),
             Form(

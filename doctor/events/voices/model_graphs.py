@@ -17,6 +17,23 @@ VOICES = (
                 ("unrecognized attribute: ",),
             ),
             Form(
+                "onnx-attribute-needed",
+                r"Required attribute '(?P<attribute>\w{1,60})' is missing",
+                ("required attribute '",),
+            ),
+            Form(
+                "onnx-operator-unknown",
+                r"(?:(?P<domain>[a-z][\w.]{1,80}):)?(?P<operator>[A-Z]\w{1,80})(?:\(-?\d{1,4}\))? "
+                r"is not a registered function/op",
+                ("is not a registered function/op",),
+            ),
+            Form(
+                "onnx-operator-unknown",
+                r"No Op registered for (?P<operator>\w{1,80}) with domain_version of "
+                r"(?P<opset>\d{1,3})",
+                ("no op registered for ",),
+            ),
+            Form(
                 "onnx-input-of-nobody",
                 rf"Node input '(?P<tensor>{_NAME})' is not a graph input, initializer, or output "
                 r"of a previous node",
