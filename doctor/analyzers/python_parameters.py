@@ -19,6 +19,7 @@ from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import Caller, Inventory, caller_of, distinct, frames, package_of
 from doctor.analyzers.name_findings import explain_release
 from doctor.analyzers.python_names import is_passing, mentions
+from doctor.analyzers.recipes import program_requirements
 from doctor.analyzers.releases import TORCH, Fit, fit
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -31,6 +32,8 @@ _PACKAGES = 20
 _TOGETHER = 3
 _SOME = 40
 _ABOVE, _LONGEST = 4, 1000
+_CLASS = re.compile(r"[A-Za-z][a-z0-9]{0,40}[A-Z]\w{2,80}")
+"""The name of a class with more than one word: short ones are everybody's."""
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -55,6 +58,7 @@ def _known(case: Case, event: Event, inventory: Inventory, *, wanted: bool) -> E
         name, package = called_class(case, event)
         function = f"{name}.__init__" if name else function
         owners = [one for one in (names.distribution_of(package),) if one] or owners
+    owners = list(dict.fromkeys((*owners, *_only_owner(function))))
     found: list[tuple[Signature, Fit]] = []
     for distribution in owners:
         for signature in _signatures(function, distribution):
@@ -133,6 +137,15 @@ def _signatures(function: str, distribution: str) -> list[Signature]:
     return names.functions(function, distribution)[:_SOME]
 
 
+def _only_owner(function: str) -> list[str]:
+    """Return the distribution of a class that no other one has, for a log that names none."""
+    name = function.removesuffix(".__init__")
+    if name == function or not _CLASS.fullmatch(name):
+        return []
+    found = {one.distribution for one in names.functions(function)[:_SOME]}
+    return list(found) if len(found) == 1 else []
+
+
 def _mentioned(case: Case, event: Event) -> list[str]:
     """Return the distributions with a timeline that a log names, those of the traceback first."""
     packages = [package_of(path) for path in frames(case, event)]
@@ -172,7 +185,7 @@ def _family(case: Case, event: Event) -> Explanation | None:
     owners = [package_of(path) for path in frames(case, event)]
     inner = next(iter(owners), None)
     if inner is None:
-        return None
+        return _of_program(case, event, function, parameter)
     asking = [one for one in dict.fromkeys(owners) if one][:_TOGETHER]
     known = [name for one in asking if (name := names.distribution_of(one)) and name not in TORCH]
     recipes = (
@@ -197,6 +210,27 @@ def _family(case: Case, event: Event) -> Explanation | None:
             f"or passes on an argument that its caller wrote for another release. The release "
             f"notes of that package say since when {parameter} exists, or until when.",
             recipes=recipes,
+            confidence=Confidence.LOW,
+            name="argument-not-accepted",
+        ),
+    )
+
+
+def _of_program(case: Case, event: Event, function: str, parameter: str) -> Explanation | None:
+    """Explain a program's call of a class whose package nobody names."""
+    own = next(frames(case, event), "")
+    name = function.removesuffix(".__init__")
+    if not own or name == function or not _CLASS.fullmatch(name):
+        return None
+    file = re.split(r"[/\\]", own)[-1]
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{file} hands {parameter} to {name}, which the installed {name} does not take",
+            f"The program was written for another release of the package that {name}, or the class "
+            f"below it, comes from.",
+            recipes=program_requirements("the releases that the program was written for"),
             confidence=Confidence.LOW,
             name="argument-not-accepted",
         ),

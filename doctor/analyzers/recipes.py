@@ -202,3 +202,27 @@ def again(requirement: str) -> Recipe:
         ),
         ask={} if named else {"release": f"the release of {requirement} that is installed"},
     )
+
+
+def program_requirements(what: str) -> tuple[Recipe, ...]:
+    """Return what brings a program and its packages to one state."""
+    return (
+        Recipe(
+            title=f"Install {what}",
+            use_if=("the program has a requirements.txt",),
+            steps=(
+                Action(
+                    run=("{python.executable}", "-m", "pip", "install", "--upgrade", "-r", "<file>")
+                ),
+            ),
+            ask={"file": "the path of requirements.txt in the program's folder"},
+            note="Where it names no release, the README or the date of the last commit tells which "
+            "one was current.",
+        ),
+        command(
+            "Bring the program itself up to date",
+            "git",
+            "pull",
+            use_if=("the current folder is the program's clone",),
+        ),
+    )

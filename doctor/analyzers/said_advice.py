@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.inventory import frame_of, is_library
+from doctor.analyzers.recipes import code
 from doctor.events.normal import normal
 from doctor.events.owner import owning_event
 from doctor.model.events import Event, Level
@@ -66,18 +68,61 @@ def explain(case: Case) -> Iterator[Explanation]:
             f'The message itself says what the program wants: "{_cut(sentence, _MOST)}". Nothing '
             "else in this log speaks for another cause: the setting, the input or the call is to "
             "be changed, and no installation.",
-            recipes=(
-                Recipe(
-                    title=f"Do what the message asks: {_cut(sentence, _MOST)}",
-                    note="The setting or the call is the one that the lowest line of your own code "
-                    "in the traceback shows.",
-                ),
-            ),
+            recipes=(_recipe(case, event, sentence),),
             name="message-says",
             severity=Severity.NOTE,
             confidence=Confidence.LOW,
         ),
     )
+
+
+def _recipe(case: Case, event: Event, sentence: str) -> Recipe:
+    """Return the edit that a sentence asks for, at the line of the program that provoked it."""
+    where, statement = _statement(case, event)
+    if (choice := _CHOICE.search(event.text[:_LONGEST])) and (given := _GIVEN.search(event.text)):
+        values = [one.strip(" '\"`") for one in _BETWEEN.split(choice[1])][:_CHOICES]
+        values = [one for one in values if _VALUE.fullmatch(one)]
+        if len(values) > 1 and given[1] not in values:
+            return code(
+                f"Give one of the values that the program takes: {', '.join(values)}",
+                where,
+                values[0],
+                before=given[1],
+            )
+    return code(
+        f"Do what the message asks: {_cut(sentence, _MOST)}",
+        where,
+        f"# {_cut(sentence, _MOST)}",
+        before=statement,
+    )
+
+
+_CHOICE = re.compile(r"\bone of\b[^:\[({]{0,60}[:\[({]\s{0,3}(.{1,400})")
+_GIVEN = re.compile(r": [^:]{0,80}?[`'\"]([\w./+-]{1,60})[`'\"]")
+_BETWEEN = re.compile(r",? or |, ?")
+_VALUE = re.compile(r"[\w./+-]{1,60}")
+_CHOICES = 8
+
+
+def _statement(case: Case, event: Event) -> tuple[str, str]:
+    """Return the place and the text of the innermost statement of the program itself."""
+    for at in range(event.at - 1, max(event.at - _FURTHEST, -1), -1):
+        line = case.log.lines[at][:_LONGEST]
+        if "Traceback (most recent" in line:
+            break
+        if (file := frame_of(line)) and not is_library(file):
+            number = _LINE.search(line)
+            name = re.split(r"[/\\]", file)[-1]
+            below = normal(case.log.lines[at + 1][:_LONGEST]).text.strip()
+            statement = below if _CALL.search(below) and len(below) <= _STATEMENT else ""
+            return f"{name}, line {number[1]}" if number else name, statement
+    return "the call or the setting that the lowest line of your own code shows", ""
+
+
+_LINE = re.compile(r"\bline (\d{1,6})")
+_CALL = re.compile(r"^[A-Za-z_@].{0,200}[(=]")
+_STATEMENT = 160
+_FURTHEST = 200
 
 
 def _advice(case: Case, event: Event) -> str:
