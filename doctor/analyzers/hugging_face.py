@@ -19,6 +19,7 @@ import msgspec
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, distinct
+from doctor.analyzers.recipes import code
 from doctor.base.patterns import compile_pattern
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -324,7 +325,39 @@ def _cut_short(case: Case, event: Event) -> Explanation | None:
     )
 
 
+def _community_pipeline(_: Case, event: Event) -> Explanation:
+    """Explain a pipeline of the community, which comes from the newest sources of diffusers."""
+    pipeline = event.objects["pipeline"].rpartition(".")[2]
+    return explanation(
+        event,
+        f"{pipeline} is a pipeline of the community for another release of diffusers",
+        "diffusers takes the code of such a pipeline from its newest sources, or from the model's "
+        "repository. It asks for parts of the model that the installed release does not hand in.",
+        (
+            Recipe(
+                title="Take the newest diffusers",
+                steps=(
+                    Action(
+                        install=("diffusers",),
+                        companions=("accelerate",),
+                        options=(Option.UPGRADE, Option.HOLD_TORCH),
+                    ),
+                ),
+            ),
+            code(
+                "Take the code of the pipeline from the installed release",
+                "the call of from_pretrained",
+                "DiffusionPipeline.from_pretrained(model, custom_pipeline=name, "
+                'custom_revision=f"v{diffusers.__version__}")',
+                before="DiffusionPipeline.from_pretrained(model, custom_pipeline=name)",
+            ),
+        ),
+        name="community-pipeline",
+    )
+
+
 _EXPLAINED = {
+    "pipeline-part-not-passed": _community_pipeline,
     "model-gated": _gated,
     "model-not-found": _not_found,
     "model-file-not-found": _no_file,

@@ -36,6 +36,25 @@ _TABLE: dict[str, Text] = {
         ),
         precision=Precision.EXACT,
     ),
+    "gguf-not-opened": Text(
+        "llama.cpp cannot open {path}: no such file, or no right to read it",
+        "The file is not at this path for the process that loads it: another name or folder, a "
+        "split or unfinished download, a folder that a container does not mount, or a user without "
+        "the right. The advice about VRAM in the log is for other failures.",
+        (
+            command(
+                "See whether the file is there, and who may read it",
+                "ls",
+                "-la",
+                "{log.path}",
+                look=True,
+                note="Run it as the user, and in the container, of the program. An empty file is "
+                "an unfinished download.",
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
     "gguf-key-missing": Text(
         "The GGUF file has no {key}, which this llama.cpp asks for",
         "The file was made by another release than the one that reads it, or by a converter that "

@@ -274,6 +274,50 @@ _TABLE: dict[str, Text] = {
         severity=Severity.ERROR,
         precision=Precision.EXACT,
     ),
+    "architectures-not-named": Text(
+        "config.json of the model names no architecture, or is not there",
+        "The folder holds the weights in the format of Mistral (params.json, consolidated.*), an "
+        "adapter, or another model than one of language.",
+        (
+            Recipe(
+                title="Read the model in the format of Mistral",
+                use_if=("the model has a params.json",),
+                shown=(r"(?i)mistral|ministral|magistral|devstral|voxtral|pixtral",),
+                steps=(
+                    Action(
+                        run=(
+                            *("vllm", "serve", "<model>", "--tokenizer-mode", "mistral"),
+                            *("--config-format", "mistral", "--load-format", "mistral"),
+                        )
+                    ),
+                ),
+                ask={"model": "the model's name on the hub, or its folder"},
+                note="A model that is newer than vLLM needs the newest vLLM as well.",
+            ),
+            _OWN_VLLM,
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "lora-keys-not-matched": Text(
+        (
+            "The web UI does not know the kind of LoRA that {file} is (it has {part})",
+            "{file} is a LoRA for another model, or of a kind that the web UI does not know",
+        ),
+        "LoCon, LoHa and LoKr change more layers than a plain LoRA. The web UI loads them since "
+        "1.5, and an older one needs an extension. A LoRA for another family of models (SDXL, "
+        "Flux) does not match at all.",
+        (
+            command(
+                "Bring the web UI up to date",
+                "git",
+                "pull",
+                use_if=("the current folder is the web UI's clone",),
+                note="Take the extension a1111-sd-webui-locon out afterwards.",
+            ),
+        ),
+        severity=Severity.WARNING,
+    ),
     "option-unknown": Text(
         (
             "{program} of this release has no option {option}",

@@ -56,6 +56,8 @@ def explain(case: Case) -> Iterator[Explanation]:
 def _layer_of_others(event: Event, name: str, inventory: Inventory) -> Explanation | None:
     """Explain a layer of a library beside torch that lacks what a newer release of it sets."""
     attribute = event.objects["name"]
+    if attribute == "generate":
+        return None  # a method, which no pickle holds
     since = {
         (distribution, one.first)
         for distribution in _LIBRARIES_OF_LAYERS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.recipes import code, command, variables
 from doctor.analyzers.texts import Text, explained
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
 
 _SOUND = " The installation is sound."
@@ -151,6 +151,25 @@ _TABLE: dict[str, Text] = {
                 "tf.config.run_functions_eagerly(True) shows whether that is the cause.",
             ),
         ),
+        precision=Precision.EXACT,
+    ),
+    "keras-setting-unknown": Text(
+        "The model file names {setting}, which the layers of this TensorFlow do not know",
+        "A newer TensorFlow saved the file: `ragged` came with 1.15 and 2.1, `batch_shape` with "
+        "Keras 3.",
+        (
+            Recipe(
+                title="Load it with the last TensorFlow of Keras 2",
+                use_if=("the setting is not batch_shape",),
+                steps=(Action(install=("tensorflow==2.15.*",)),),
+                note="The release that saved the file is the safest one.",
+            ),
+            Recipe(
+                title="Load it with the newest TensorFlow",
+                steps=(Action(install=("tensorflow",), options=(Option.UPGRADE,)),),
+            ),
+        ),
+        severity=Severity.ERROR,
         precision=Precision.EXACT,
     ),
     "keras-layer-unknown": Text(

@@ -59,6 +59,29 @@ ROWS: tuple[Former, ...] = (
         package="torch",
     ),
     Former(
+        "Found dtype",
+        r"Found dtype (?P<given>\w{3,12}) but expected (?P<wanted>\w{3,12})",
+        "The loss was computed in {given}, and the model computes in {wanted}",
+        "A target or a weight that came from numpy is double, and makes the loss double.",
+        (
+            Edit(
+                "loss = criterion(output, target)",
+                "loss = criterion(output, target.to(output.dtype))",
+                "For what comes from numpy: torch.from_numpy(x).float().",
+            ),
+        ),
+        package="torch",
+    ),
+    Former(
+        "xpected object of",
+        r"[Ee]xpected object of (?:scalar )?type (?:Byte|Bool) but (?:got|found) "
+        r"(?:scalar )?type (?:Byte|Bool)",
+        "A comparison gives Bool since torch 1.2, and the program's own mask is Byte",
+        "The program was written for an older torch, where both were Byte.",
+        (Edit("mask = mask.byte()", "mask = mask.bool()", "torch.bool for torch.uint8, too."),),
+        package="torch",
+    ),
+    Former(
         "xpected object of",
         r"[Ee]xpected object of (?:scalar )?type (?P<wanted>\w{3,8}) but (?:got|found) "
         r"(?:scalar )?type (?P<given>\w{3,8})",
@@ -73,6 +96,22 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
         package="torch",
+    ),
+    Former(
+        "str",
+        r"expected Tensor as element \d{1,3} in argument \d{1,2}, but got str"
+        r"|argument '(?:input|tensor|self)' \(position 1\) must be Tensor, not str",
+        "The program takes the names of a model's outputs for the outputs",
+        "transformers 4 returns an output with names, as a dictionary does. Taken apart into "
+        "variables, it gives its names; version 3 returned a tuple.",
+        (
+            Edit(
+                "hidden, pooled = model(input_ids)",
+                "hidden, pooled = model(input_ids, return_dict=False)",
+                "return_dict=False in from_pretrained holds for each call of the model.",
+            ),
+        ),
+        package="transformers",
     ),
     Former(
         "view size is not",

@@ -19,6 +19,12 @@ VOICES = (
                 ("cannot access gated repo", "access a gated repo", "access to model "),
             ),
             Form(
+                "pipeline-part-not-passed",
+                r"Pipeline <class '(?P<pipeline>diffusers_modules[\w.]{1,200})'> expected "
+                r"(?P<parts>\{[^}]{1,600}\}), but only \{[^}]{0,600}\} were passed",
+                ("but only {",),
+            ),
+            Form(
                 "model-not-found",
                 r"Repository Not Found for url: (?P<url>\S{1,300}?)\.?$",
                 ("repository not found for url",),

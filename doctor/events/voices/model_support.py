@@ -115,12 +115,44 @@ VOICES = (
         ),
     ),
     Voice(
+        "vLLM",
+        (
+            Form(
+                "architectures-not-named",
+                r"No model architectures are specified",
+                ("no model architectures are",),
+            ),
+        ),
+    ),
+    Voice(
+        "Stable Diffusion web UI",
+        (
+            Form(
+                "lora-keys-not-matched",
+                r"Failed to match keys when loading (?:Lora|network) (?P<file>.{1,3}[^:]{1,300}): "
+                r".{0,900}?(?P<part>downsamplers|resnets|hada|lokr|lora_mid|dora_scale)",
+                ("failed to match keys when loading",),
+            ),
+            Form(
+                "lora-keys-not-matched",
+                r"Failed to match keys when loading (?:Lora|network) (?P<file>.{1,3}[^:]{1,300}): ",
+                ("failed to match keys when loading",),
+            ),
+        ),
+    ),
+    Voice(
         "llama.cpp",
         (
             Form(
                 "path-with-blank",
                 r"error: invalid argument: (?P<part>[^-\s]\S{0,200}\.gguf)",
                 ("error: invalid argument: ",),
+            ),
+            Form(
+                "gguf-not-opened",
+                r"(?:gguf_init_from_file: failed to open GGUF file|failed to open GGUF file) "
+                r"'(?P<path>[^'\n]{1,400})'",
+                ("failed to open gguf file",),
             ),
             Form(
                 "gguf-key-missing",

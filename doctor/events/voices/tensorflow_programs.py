@@ -46,6 +46,11 @@ VOICES = (
                 (" is not in [0, ",),
             ),
             Form(
+                "keras-setting-unknown",
+                r"\('Unrecognized keyword arguments:', dict_keys\(\['(?P<setting>\w{1,60})'",
+                ("unrecognized keyword arguments:",),
+            ),
+            Form(
                 "tf-gpu-memory-full",
                 r"Dst tensor is not initialized|No algorithm worked!",
                 ("dst tensor is not initialized", "no algorithm worked"),

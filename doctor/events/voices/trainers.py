@@ -77,6 +77,36 @@ VOICES = (
         ),
     ),
     Voice(
+        "Lightning",
+        (
+            Form(
+                "metric-not-logged",
+                r"(?P<who>ModelCheckpoint|EarlyStopping)\(monitor='?(?P<metric>[\w/.-]{1,80}?)'?\) "
+                r"not found in the returned metrics: \[(?P<metrics>[^\]]{0,400})\]",
+                ("not found in the returned metrics",),
+            ),
+            Form(
+                "metric-not-logged",
+                r"(?P<who>ReduceLROnPlateau) conditioned on metric (?P<metric>[\w/.-]{1,80}) which "
+                r"is not available\. Available metrics are: \[(?P<metrics>[^\]]{0,400})\]",
+                ("conditioned on metric",),
+            ),
+            Form(
+                "metric-not-logged",
+                r"(?P<who>Early stopping) conditioned on metric `(?P<metric>[\w/.-]{1,80})` which "
+                r"is not available\. Pass in or modify your `EarlyStopping` callback to use any of "
+                r"the following: `?(?P<metrics>[^\n`]{0,400})",
+                ("conditioned on metric",),
+            ),
+            Form(
+                "scheduler-of-newer-torch",
+                r"The provided lr scheduler `(?P<scheduler>\w{1,60})` doesn't follow PyTorch's "
+                r"LRScheduler API",
+                ("doesn't follow pytorch's lrscheduler",),
+            ),
+        ),
+    ),
+    Voice(
         "PEFT",
         (
             Form(
