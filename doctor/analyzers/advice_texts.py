@@ -122,6 +122,8 @@ cargo java docker kernel gpu rocm capability version model compute android xcode
 """
 _PROGRAMS = frozenset(_PROGRAMS_TEXT.split())
 """What has releases and is no package of pip."""
+_ON_PYPI = {"pytorch": "torch", "sklearn": "scikit-learn", "opencv": "opencv-python"}
+"""Names in messages that are not those of the packages."""
 _REQUIREMENTS, _LONGEST = 6, 300
 
 
@@ -169,6 +171,7 @@ def wanted_release(lines: Sequence[str]) -> Release | None:
     for line in lines:
         for name, specifier in _demands(line):
             plain = name.lower().replace("_", "-")
+            plain = _ON_PYPI.get(plain, plain)
             if plain not in _PROGRAMS and plain not in _NO_PACKAGE - {"python"}:
                 found.setdefault(plain, Release(plain, specifier, _here(line, plain)))
     return next(iter(found.values())) if len(found) == 1 else None

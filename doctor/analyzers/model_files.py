@@ -36,6 +36,77 @@ _TABLE: dict[str, Text] = {
         ),
         precision=Precision.EXACT,
     ),
+    "cache-needs-flash-attention": Text(
+        "llama.cpp stores the values of its cache in fewer bits with flash attention alone",
+        "The setting for the type of the V cache (--cache-type-v) is not f16, and flash attention "
+        "is off.",
+        (
+            code(
+                "Switch flash attention on",
+                "the command that starts the server, or the settings of the program",
+                "--flash-attn on",
+                note="Releases before September 2025 take -fa without a word behind it; "
+                "llama-cpp-python takes flash_attn=True.",
+            ),
+            code(
+                "Leave the values in f16",
+                "the same place",
+                "--cache-type-v f16",
+                before="--cache-type-v q8_0",
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "gguf-other-file": Text(
+        "{path} is no GGUF file, and llama.cpp reads GGUF alone",
+        "safetensors and PyTorch's files have to be converted. A .bin of 2023 holds GGML, the "
+        "format before GGUF, which llama.cpp dropped in August 2023.",
+        (
+            command(
+                "Download the model as GGUF",
+                "hf",
+                "download",
+                "<repository>",
+                "--include",
+                "*Q4_K_M.gguf",
+                "--local-dir",
+                ".",
+                ask={"repository": "a repository with GGUF files of the model, owner/name"},
+                note="convert_hf_to_gguf.py of llama.cpp makes one from a folder of safetensors.",
+            ),
+            Recipe(
+                title="Take the last llama-cpp-python that reads GGML",
+                use_if=("the file has to stay",),
+                shown=(r"(?i)ggml",),
+                steps=(Action(install=("llama-cpp-python==0.1.78",), options=(Option.NO_CACHE,)),),
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "gguf-cut-short": Text(
+        "The file of the model ends before its tensors do",
+        "The download stopped, or the disk was full.",
+        (
+            command(
+                "Compare its size with that on the page of the model, then download it again",
+                "hf",
+                "download",
+                "<repository>",
+                "<file>",
+                "--force-download",
+                "--local-dir",
+                ".",
+                ask={
+                    "repository": "the repository of the model, owner/name",
+                    "file": "the name of the file there",
+                },
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
     "gguf-not-opened": Text(
         "llama.cpp cannot open {path}: no such file, or no right to read it",
         "The file is not at this path for the process that loads it: another name or folder, a "

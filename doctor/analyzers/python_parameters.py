@@ -54,6 +54,7 @@ def _known(case: Case, event: Event, inventory: Inventory, *, wanted: bool) -> E
     """Explain an argument by the releases whose function has the parameter."""
     function, parameter = event.objects["function"], event.objects["name"]
     owners = _mentioned(case, event)
+    function = function.removesuffix(".__new__")  # a named tuple
     if function == "__init__":
         name, package = called_class(case, event)
         function = f"{name}.__init__" if name else function
@@ -140,7 +141,7 @@ def _signatures(function: str, distribution: str) -> list[Signature]:
 def _only_owner(function: str) -> list[str]:
     """Return the distribution of a class that no other one has, for a log that names none."""
     name = function.removesuffix(".__init__")
-    if name == function or not _CLASS.fullmatch(name):
+    if not _CLASS.fullmatch(name):
         return []
     found = {one.distribution for one in names.functions(function)[:_SOME]}
     return list(found) if len(found) == 1 else []
@@ -160,7 +161,7 @@ def _caller(case: Case, event: Event, package: str) -> Caller | None:
 
 def _required(event: Event, one: Fit, name: str, caller: Caller | None) -> Explanation | None:
     """Explain a parameter that came with a release, and that the caller does not know."""
-    if one.since is None or one.way == "old":
+    if one.since is None or (one.way == "old" and one.version):
         return None
     other = Fit("new", None, one.since, one.version, one.distribution)
     found = explain_release(event, other, f"a way without {name}", (name, name), caller)

@@ -80,14 +80,17 @@ def _recipe(case: Case, event: Event, sentence: str) -> Recipe:
     """Return the edit that a sentence asks for, at the line of the program that provoked it."""
     where, statement = _statement(case, event)
     if (choice := _CHOICE.search(event.text[:_LONGEST])) and (given := _GIVEN.search(event.text)):
-        values = [one.strip(" '\"`") for one in _BETWEEN.split(choice[1])][:_CHOICES]
+        was = given[1] or given[2]
+        values = [one.strip(" '\"`[]().") for one in _BETWEEN.split(choice[1])][:_CHOICES]
         values = [one for one in values if _VALUE.fullmatch(one)]
-        if len(values) > 1 and given[1] not in values:
+        if len(values) > 1 and was not in values:
             return code(
                 f"Give one of the values that the program takes: {', '.join(values)}",
                 where,
                 values[0],
-                before=given[1],
+                before=was,
+                note="A value that documentation names, and that is not in the list, came with a "
+                "later release of the program.",
             )
     return code(
         f"Do what the message asks: {_cut(sentence, _MOST)}",
@@ -98,10 +101,12 @@ def _recipe(case: Case, event: Event, sentence: str) -> Recipe:
 
 
 _CHOICE = re.compile(r"\bone of\b[^:\[({]{0,60}[:\[({]\s{0,3}(.{1,400})")
-_GIVEN = re.compile(r": [^:]{0,80}?[`'\"]([\w./+-]{1,60})[`'\"]")
+_GIVEN = re.compile(
+    r": ([\w./+-]{1,60}) is not (?:a|an|one|in)\b|: [^:]{0,80}?[`'\"]([\w./+-]{1,60})[`'\"]"
+)
 _BETWEEN = re.compile(r",? or |, ?")
 _VALUE = re.compile(r"[\w./+-]{1,60}")
-_CHOICES = 8
+_CHOICES = 12
 
 
 def _statement(case: Case, event: Event) -> tuple[str, str]:
@@ -133,17 +138,25 @@ def _advice(case: Case, event: Event) -> str:
         if not line.strip() or line.lstrip().startswith(("File ", "Traceback", "at ", "#", "[")):
             break
         lines.append(line[:_LONGEST].strip())
-    for line in lines:
-        for sentence in _SENTENCE.split(line):
-            plain = sentence.strip(" '\"`")
-            if (
-                _LEAST <= len(plain) <= _MOST
-                and _ADVICE.search(plain)
-                and not _REFUSED.search(plain)
-                and "://" not in plain
-            ):
-                return plain.rstrip(".")
+    sentences = [
+        plain
+        for line in lines
+        for sentence in _SENTENCE.split(line)
+        if _LEAST <= len(plain := _CLASS.sub("", sentence.strip(" '\"`"))) <= _MOST
+        and not _REFUSED.search(plain)
+        and "://" not in plain
+    ]
+    for pattern in (_ASKED, _ADVICE):
+        if found := next((one for one in sentences if pattern.search(one)), ""):
+            return found.rstrip(".")
     return ""
+
+
+_CLASS = re.compile(r"^[\w.]{1,80}(?:Error|Exception): ")
+_ASKED = re.compile(
+    r"\b[Pp]lease (?:use|set|pass|try|give|specify|provide|add|choose|select|call|convert|make)\b"
+)
+"""What says outright what to do comes before what says how things should be."""
 
 
 def _cut(text: str, most: int) -> str:

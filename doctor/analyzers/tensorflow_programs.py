@@ -153,6 +153,21 @@ _TABLE: dict[str, Text] = {
         ),
         precision=Precision.EXACT,
     ),
+    "tf-batch-shapes": Text(
+        "The elements of a batch differ in size: [{a}] and [{b}]",
+        "A batch is one array, so that all its elements need the same size. Here the data set "
+        "gives images or sequences as they are.",
+        (
+            code(
+                "Bring all to one size before the batch",
+                "the data set",
+                "ds = ds.map(lambda x, y: (tf.image.resize(x, (224, 224)), y)).batch(32)",
+                before="ds = ds.batch(32)",
+                note="Sequences: ds.padded_batch(32).",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
     "keras-setting-unknown": Text(
         "The model file names {setting}, which the layers of this TensorFlow do not know",
         "A newer TensorFlow saved the file: `ragged` came with 1.15 and 2.1, `batch_shape` with "

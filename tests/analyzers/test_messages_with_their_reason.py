@@ -141,6 +141,49 @@ CASES = (
         "refuses what it was given",
         "Pass callback instances",
     ),
+    (
+        "llama_new_context_with_model: V cache quantization requires flash_attn",
+        "with flash attention alone",
+        "Switch flash attention on",
+    ),
+    (
+        "error loading model: llama_model_loader: failed to load model from D:\\model.safetensors",
+        "model.safetensors is no GGUF file",
+        "Download the model as GGUF",
+    ),
+    (
+        "Could not load Llama model from path: /m/a.ggmlv3.q4_0.bin. Received error",
+        "a.ggmlv3.q4_0.bin is no GGUF file",
+        "Download the model as GGUF",
+    ),
+    (
+        "error loading model: unexpectedly reached end of file",
+        "ends before its tensors do",
+        "download it again",
+    ),
+    (
+        (
+            "INVALID_ARGUMENT:  Cannot batch tensors with different shapes in component 0. First "
+            "element had shape [408,500,3] and element 1 had shape [360,343,3]."
+        ),
+        "differ in size: [408,500,3] and [360,343,3]",
+        "one size before the batch",
+    ),
+    (
+        "ValueError: FSDP requires PyTorch >= 2.1.0",
+        "The program wants torch >=2.1.0",
+        "Install torch>=2.1.0",
+    ),
+    (
+        "ValueError: fsdp2 is not a valid FSDPOption, please select one of ['full', 'offload']",
+        "refuses what it was given",
+        "Give one of the values that the program takes: full, offload",
+    ),
+    (
+        "TranscriptionOptions.__new__() missing 1 required positional argument: 'hotwords'",
+        "faster-whisper asks for the parameter hotwords",
+        "Go back to a faster-whisper",
+    ),
 )
 
 

@@ -149,6 +149,29 @@ VOICES = (
                 ("error: invalid argument: ",),
             ),
             Form(
+                "cache-needs-flash-attention",
+                r"V cache quantization requires flash_attn",
+                ("cache quantization requires flash",),
+            ),
+            Form(
+                "gguf-other-file",
+                r"failed to load model from "
+                r"(?P<path>[^'\"\n]{1,300}\.(?:safetensors|bin|pth?|onnx))\s?$",
+                ("failed to load model from ",),
+            ),
+            Form(
+                "gguf-other-file",
+                r"Could not load Llama model from path: "
+                r"(?P<path>[^'\"\n]{1,300}?\.(?:safetensors|bin|pth?|onnx))\.",
+                ("could not load llama model from",),
+            ),
+            Form(
+                "gguf-cut-short",
+                r"error loading model: unexpectedly reached end of file"
+                r"|data is not within the file bounds, model is corrupted or incomplete",
+                ("unexpectedly reached end of file", "not within the file bounds"),
+            ),
+            Form(
                 "gguf-not-opened",
                 r"(?:gguf_init_from_file: failed to open GGUF file|failed to open GGUF file) "
                 r"'(?P<path>[^'\n]{1,400})'",

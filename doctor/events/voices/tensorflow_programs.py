@@ -46,6 +46,13 @@ VOICES = (
                 (" is not in [0, ",),
             ),
             Form(
+                "tf-batch-shapes",
+                r"Cannot batch tensors with different shapes in component \d{1,3}\. First element "
+                r"had shape \[(?P<a>[\d,]{0,60})\] and element \d{1,9} had shape "
+                r"\[(?P<b>[\d,]{0,60})\]",
+                ("cannot batch tensors with",),
+            ),
+            Form(
                 "keras-setting-unknown",
                 r"\('Unrecognized keyword arguments:', dict_keys\(\['(?P<setting>\w{1,60})'",
                 ("unrecognized keyword arguments:",),
