@@ -4,8 +4,6 @@
 | --- | --- |
 | onnx-attribute-unknown | from or up to which opset the operator has the attribute |
 | onnx-attribute-needed | an operator of the first opsets, which later ones no longer read |
-| onnx-operator-unknown | whose operator it is: PyTorch's, an own one, or one of a newer opset |
-| onnx-operator-missing | which opset asks for the operator, and whether it is one of training |
 | onnx-input-of-nobody | a node whose input no other node makes |
 | onnx-name-twice | two nodes that write one tensor |
 """
@@ -59,14 +57,14 @@ _OF_RUNTIME = frozenset(
     | {"BeamSearch", "GreedySearch", "MatMulNBits", "RotaryEmbedding", "QMoE", "MoE", "NhwcConv"}
 )
 """Operators of the domain com.microsoft, which ONNX Runtime's own optimizer writes."""
-_NEVER_OF_THE_RUNTIME = "The file is at fault: no other ONNX Runtime, driver or GPU reads it."
+FILE_AT_FAULT = "The file is at fault: no other ONNX Runtime, driver or GPU reads it."
 _CHECK = code(
     "Have onnx check the file, which names the node",
     "a Python with the package onnx",
     'import onnx\n\nonnx.checker.check_model("model.onnx", full_check=True)',
     note="netron shows the graph around the node.",
 )
-_ANEW = code(
+ANEW = code(
     "Export the model anew, in evaluation mode, and use the file as the exporter writes it",
     "the program that exports the model",
     "model.eval()\ntorch.onnx.export(model, inputs, path, opset_version=17)",
@@ -75,7 +73,7 @@ _ANEW = code(
 )
 
 
-_CONVERT = code(
+CONVERT = code(
     "Convert the file to a later opset",
     "a Python with the package onnx",
     "import onnx\nfrom onnx import version_converter\n\n"
@@ -91,10 +89,6 @@ def explain(case: Case) -> Iterator[Explanation]:
         yield _attribute(case, event)
     for event in case.of("onnx-attribute-needed"):
         yield _needed(event)
-    for event in list(case.of("onnx-operator-unknown"))[:_MOST]:
-        yield _unknown(case, event)
-    for event in list(case.of("onnx-operator-missing"))[:_MOST]:
-        yield _not_implemented(case, event)
     for event in case.of("onnx-input-of-nobody", "onnx-name-twice"):
         yield _broken(event)
 
@@ -119,13 +113,9 @@ def _attribute(case: Case, event: Event) -> Explanation:
             f"{operator} is no operator of ONNX: the optimizer of a newer ONNX Runtime wrote it, "
             f"with an attribute that the one which loads the file does not have.",
             (
-                Recipe(
-                    title="Take the newest ONNX Runtime where the model is loaded",
-                    steps=(
-                        Action(
-                            install=(_runtime(case),), options=(Option.UPGRADE, Option.HOLD_TORCH)
-                        ),
-                    ),
+                newest_runtime(
+                    case,
+                    where="where the model is loaded",
                     note="A server such as Triton brings its own: take its newest image, or "
                     "optimize the model with the release that the server has.",
                 ),
@@ -154,7 +144,7 @@ def _attribute(case: Case, event: Event) -> Explanation:
     return explanation(
         event,
         title,
-        f"{cause} {_NEVER_OF_THE_RUNTIME}",
+        f"{cause} {FILE_AT_FAULT}",
         (_export(opset, lower=bool(until)), *_without(operator, name), _CHECK),
         name="onnx-opset-differs",
     )
@@ -172,175 +162,24 @@ def _needed(event: Event) -> Explanation:
             if early
             else "The node was written for another opset than the file declares. "
         )
-        + _NEVER_OF_THE_RUNTIME,
+        + FILE_AT_FAULT,
         (
-            _CONVERT,
-            _ANEW,
+            CONVERT,
+            ANEW,
         ),
         name="onnx-opset-differs",
     )
 
 
-def _unknown(case: Case, event: Event) -> Explanation:
-    """Explain an operator that the runtime does not have, by whose it is."""
-    name, domain = event.objects["operator"], event.objects.get("domain", "")
-    if name == "ATen" or domain in ("aten", "org.pytorch.aten", "pkg.onnxscript.torch_lib"):
-        return explanation(
-            event,
-            f"The ONNX file holds {name}, an operator of PyTorch that no ONNX Runtime has",
-            "The exporter was told to leave what it cannot convert to PyTorch itself. Only the "
-            "build of ONNX Runtime for training runs such nodes.",
-            (
-                code(
-                    "Export with operators of ONNX alone",
-                    "the program that exports the model",
-                    "torch.onnx.export(model, inputs, path, opset_version=17)",
-                    before="torch.onnx.export(model, inputs, path, operator_export_type="
-                    "torch.onnx.OperatorExportTypes.ONNX_ATEN_FALLBACK)",
-                    note="An export without the fallback names what it cannot convert; a newer "
-                    "torch converts more.",
-                ),
-                Recipe(
-                    title="Take the newest torch for the export",
-                    use_if=("the export without the fallback names an operator",),
-                    steps=(
-                        Action(
-                            install=("torch",),
-                            companions=("torchvision", "torchaudio"),
-                            options=(Option.UPGRADE,),
-                        ),
-                    ),
-                ),
-            ),
-            name="onnx-operator-unknown",
-        )
-    if domain in _EXTENSIONS:
-        package, lines = _EXTENSIONS[domain]
-        return explanation(
-            event,
-            f"{name} is an operator of {package}, which the session did not load",
-            f"ONNX Runtime has no operators of {domain}. A library registers them.",
-            (
-                Recipe(
-                    title=f"Install {package}",
-                    steps=(Action(install=(package,)),),
-                ),
-                code("Register its operators", "where the session is made", lines),
-            ),
-            name="onnx-operator-unknown",
-        )
-    what = f"opset {event.objects['opset']}" if event.objects.get("opset") else "this release"
-    return explanation(
-        event,
-        f"ONNX Runtime has no operator {name} in {what}",
-        f"Either ONNX Runtime is older than {name}, or {name} is an operator of the model's own or "
-        "of another runtime (TensorRT, MMDeploy), which a library of custom operators brings."
-        if not domain.startswith("com.microsoft")
-        else f"{name} is an operator of ONNX Runtime itself ({domain}), and the installed one is "
-        "older than the tool that wrote the file.",
-        (
-            Recipe(
-                title="Take the newest ONNX Runtime",
-                steps=(
-                    Action(install=(_runtime(case),), options=(Option.UPGRADE, Option.HOLD_TORCH)),
-                ),
-            ),
-            code(
-                "Register the library of its operators",
-                "where the session is made",
-                "options = onnxruntime.SessionOptions()\n"
-                'options.register_custom_ops_library("libcustom_ops.so")',
-                use_if=("the project of the model has such a library",),
-            ),
-        ),
-        name="onnx-operator-unknown",
-    )
-
-
-def _not_implemented(case: Case, event: Event) -> Explanation:
-    """Explain an operator that no kernel of the runtime computes as the file has it."""
-    name, opset = event.objects["operator"], int(event.objects["opset"])
-    newest = Recipe(
-        title="Take the newest ONNX Runtime",
-        steps=(Action(install=(_runtime(case),), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
-    )
-    if opset < _FIRST_OPSET and name in _CHANGED_IN_7:
-        return explanation(
-            event,
-            f"The file has {name} of opset {opset}, and ONNX Runtime runs opset 7 and later",
-            f"The file is of a time before ONNX 1.2. {_NEVER_OF_THE_RUNTIME}",
-            (_CONVERT, _ANEW),
-            name="onnx-opset-differs",
-        )
-    if name.endswith(("Internal", "Grad")) or name in ("SoftmaxCrossEntropyLoss", "YieldOp"):
-        return explanation(
-            event,
-            f"{name} is an operator of training, which the plain ONNX Runtime does not compute",
-            "The model was exported, or is run, in the state of training.",
-            (
-                _ANEW,
-                Recipe(
-                    title="Take the build of ONNX Runtime for training",
-                    use_if=("the model is to be trained",),
-                    steps=(
-                        Action(uninstall=("onnxruntime", "onnxruntime-gpu")),
-                        Action(install=("onnxruntime-training",), options=(Option.UPGRADE,)),
-                    ),
-                ),
-            ),
-            name="onnx-operator-missing",
-        )
-    return explanation(
-        event,
-        f"ONNX Runtime has no {name} of opset {opset} for these types on this device",
-        "Not every operator exists for every type: int32, bool, half precision and quantized ones "
-        "are missing for some on the processor, others on the GPU.",
-        (
-            code(
-                "Quantize with a type that exists",
-                "the call that quantizes the model",
-                "quantize_dynamic(model, out, weight_type=QuantType.QUInt8)",
-                before="quantize_dynamic(model, out)",
-                use_if=("you quantize the model yourself",),
-            )
-            if name in ("ConvInteger", "MatMulInteger", "QLinearConv") or name.startswith("Q")
-            else code(
-                f"Give {name} float32 or int64 where the model is exported",
-                f"the model's code that becomes {name}",
-                "x = x.to(torch.float32)  # numbers; torch.int64 for indices",
-                note="netron shows the types of its inputs. The table OperatorKernels.md of ONNX "
-                "Runtime lists those that exist.",
-            ),
-            newest,
-        ),
-        name="onnx-operator-missing",
-    )
-
-
-_FIRST_OPSET = 7
-_CHANGED_IN_7 = frozenset(
-    {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", "Gemm"}
-    | {"BatchNormalization", "Dropout", "PRelu", "Upsample", "LSTM", "GRU", "RNN", "Reshape"}
-)
-"""Operators that opset 7 or an earlier one changed, so that the older form does not run."""
-_MOST = 4
-_EXTENSIONS = {
-    "ai.onnx.contrib": (
-        "onnxruntime-extensions",
-        (
-            "from onnxruntime_extensions import get_library_path\n"
-            "options = onnxruntime.SessionOptions()\n"
-            "options.register_custom_ops_library(get_library_path())"
-        ),
-    ),
-}
-"""Domains of operators, the package that has them, and how a session gets them."""
-
-
-def _runtime(case: Case) -> str:
-    """Return which distribution of ONNX Runtime the log names."""
+def newest_runtime(case: Case, *, where: str = "", note: str = "") -> Recipe:
+    """Return the recipe that takes the newest of the ONNX Runtime that the log names."""
     gpu = any("onnxruntime-gpu" in line or "onnxruntime_gpu" in line for line in case.log.lines)
-    return "onnxruntime-gpu" if gpu else "onnxruntime"
+    package = "onnxruntime-gpu" if gpu else "onnxruntime"
+    return Recipe(
+        title=f"Take the newest ONNX Runtime {where}".rstrip(),
+        steps=(Action(install=(package,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+        note=note,
+    )
 
 
 def _export(opset: int, *, lower: bool) -> Recipe:
@@ -382,7 +221,7 @@ def _broken(event: Event) -> Explanation:
         event,
         title,
         "The export, or a tool that changed the graph afterwards, removed, renamed or moved a "
-        f"node. {_NEVER_OF_THE_RUNTIME}",
-        (_ANEW, _CHECK),
+        f"node. {FILE_AT_FAULT}",
+        (ANEW, _CHECK),
         name="onnx-graph-broken",
     )
