@@ -155,8 +155,9 @@ PLACES = (
     Sign(
         "machine",
         "aarch64",
-        r"\baarch64-linux-gnu\b|\blinux-aarch64(?:-c|[/\\])|\(aarch64\)$",
-        ("aarch64-linux-gnu", "linux-aarch64", "(aarch64)"),
+        r"\baarch64-linux-gnu\b|\blinux-aarch64(?:-c|[/\\])|\(aarch64\)$"
+        r"|\b(?:LTS|GNU/Linux|Ubuntu|Debian)[ \w.()/]{0,20} aarch64\b|\baarch64 aarch64\b",
+        ("aarch64-linux-gnu", "linux-aarch64", "(aarch64)", " aarch64"),
     ),
     Sign(
         "machine",
@@ -221,6 +222,13 @@ PLACES = (
         r"|nvidia-l4t-\w{2,20}"
         r"|nvcr\.io/nvidia/l4t-\w{2,20})",
         ("jetson", "jetpack", "l4t", "-tegra"),
+    ),
+    # Ultralytics names the GPU of the board: CUDA:0 (Orin, 7337MiB).
+    Sign(
+        "jetson",
+        "",
+        r"\bCUDA:0 \((?P<value>Orin|Xavier|Thor|NVIDIA Tegra X\d),",
+        ("cuda:0 (",),
     ),
     Sign(
         "conda",

@@ -159,8 +159,10 @@ def _context(log: Log, found: Mapping[str, list[str]]) -> Context:
     compiled = any(event.speaker in _COMPILERS and event.level is Level.FAILURE for event in events)
     tools = dict.fromkeys([*found["tools"], *sorted(speakers & _TOOLS)])
     distributions = _distributions(found["distribution"])
+    on_linux = found["wsl"] or "apt" in speakers
     return Context(
-        os=_system(found["os"]) or ("linux" if distributions and not found["os"] else ""),
+        os=_system(found["os"])
+        or ("linux" if not found["os"] and (distributions or on_linux) else ""),
         distribution=_only(distributions),
         shell=_only(found["shell"]),
         machine=_only(found["machine"]),
