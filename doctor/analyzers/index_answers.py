@@ -22,6 +22,8 @@ from doctor.analyzers.early_pythons import before_wheels
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.fitting_pythons import of_other_python, on_mac, unknown_to_pip
 from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
+from doctor.analyzers.jetpacks import not_on_pypi
+from doctor.analyzers.uv_local_builds import settings_of_uv_pip
 from doctor.analyzers.wheel_recipes import (
     ONLY_LINUX,
     bare_name,
@@ -79,9 +81,11 @@ def _unanswered(case: Case, event: Event, inventory: Inventory) -> Explanation |
         return _nowhere(case, event, text, name)
     versions = _versions(case, event)
     specifier, wanted, local = _asked(text)
-    refused = _refused_python(case, event, inventory, name, specifier)
-    if refused is not None:
-        return refused
+    unseen = settings_of_uv_pip(case, event, text) or _refused_python(
+        case, event, inventory, name, specifier
+    )
+    if unseen is not None:
+        return unseen
     if name == "torch" and wanted:
         found = of_other_python(case, event, inventory, (wanted, local), versions)
         if found is not None:
@@ -90,8 +94,8 @@ def _unanswered(case: Case, event: Event, inventory: Inventory) -> Explanation |
         found = _local(case, event, name, wanted or "", local, versions)
         if found is not None:
             return found
-    if versions is None:
-        return None
+    if versions is None and (specifier or any("from versions:" in one for one in case.log.lines)):
+        return None  # a bound decides, or another line lists what there is
     if not versions:
         return _nowhere(case, event, text, name)
     return _ends(case, event, inventory, (name, text, wanted), versions)
@@ -219,7 +223,8 @@ def _other_name(event: Event, text: str, name: str) -> Explanation | None:
 
 def _nowhere(case: Case, event: Event, text: str, name: str) -> Explanation | None:
     """Explain a name for which the index offers nothing at all."""
-    if (found := _other_name(event, text, name)) is not None:
+    found = _other_name(event, text, name) or not_on_pypi(case, event, name)
+    if found is not None:
         return found
     index = _index(case, event)
     system = str(value_of(case.facts, "host.os") or case.context.os or "")

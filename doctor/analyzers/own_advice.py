@@ -40,6 +40,7 @@ from doctor.timelines import names
 _ABOVE, _BELOW = 2, 8
 _LONGEST = 1200
 _TITLE = 140
+_NOT_OFFERED = ("no-version", "install-error", "resolver-conflict", "package-not-in-channels")
 _FAMILY = {
     "torch": ("torchvision", "torchaudio"),
     "torchvision": ("torch", "torchaudio"),
@@ -59,6 +60,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     if release is not None:
         title, recipes = _of_release(case, release)
     packages = advised_packages(lines)
+    if event.kind in _NOT_OFFERED:
+        return  # an installer names what it was asked for, and that is no advice
     if packages and release is None:
         title = f"The program asks for {', '.join(packages)}"
         recipes.append(_install(packages))

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from packaging.version import Version
 
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
+from doctor.analyzers.recipes import code
+from doctor.model.events import Event
 from doctor.model.facts import value_of
 from doctor.model.issues import Action, Recipe
 
@@ -73,3 +76,44 @@ def explain(case: Case) -> Iterator[Explanation]:
             name="local-build-not-matched",
         )
         return
+
+
+_PROJECT = re.compile(r"\buv (?:sync|lock|add|run|export|tree)\b")
+
+
+def settings_of_uv_pip(case: Case, event: Event, requirement: str) -> Explanation | None:
+    """Explain an index that the project names for `uv pip` alone, which uv sync does not read.
+
+    https://docs.astral.sh/uv/reference/settings/#pip
+    """
+    lines = [line[:_LONGEST].strip() for line in case.log.lines]
+    if event.speaker != "uv" or "[tool.uv.pip]" not in lines:
+        return None
+    at = lines.index("[tool.uv.pip]")
+    table = list(takewhile(lambda line: not line.startswith("["), lines[at + 1 : at + 40]))
+    addresses = [found for line in table if (found := _INDEX.search(line))]
+    if not addresses or not any(_PROJECT.search(line) for line in lines):
+        return None
+    build = addresses[0]["build"]
+    name = re.match(r"[A-Za-z][\w-]{0,40}", requirement)
+    package = name[0] if name else "torch"
+    return explanation(
+        event,
+        f"uv sync does not read [tool.uv.pip], where the project names PyTorch's index for {build}",
+        "The settings in [tool.uv.pip] are for uv pip alone. uv sync, lock, add and run read "
+        "[tool.uv], so that they asked PyPI only.",
+        (
+            code(
+                f"Name the index for the whole project, and take {package} from it",
+                "pyproject.toml",
+                f'[tool.uv.sources]\n{package} = {{ index = "pytorch-{build}" }}\n\n'
+                f'[[tool.uv.index]]\nname = "pytorch-{build}"\n'
+                f'url = "https://download.pytorch.org/whl/{build}"\nexplicit = true',
+                before="[tool.uv.pip]",
+                note="Then uv sync once more. torchvision and torchaudio get a line in "
+                "[tool.uv.sources] as well.",
+            ),
+        ),
+        name="index-for-uv-pip-alone",
+        contradicts=("torch/release-not-on-this-index", "torch/no-wheel-for-this-python"),
+    )

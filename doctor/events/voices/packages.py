@@ -28,6 +28,13 @@ VOICES = (
                 r"^)]{0,999})",
                 ("could not find a version that satisfies",),
             ),
+            # A paste, or a pip, without the list.
+            Form(
+                "no-version",
+                r"^\s{0,8}(?:ERROR: )?Could not find a version that satisfies the requirement "
+                rf"{_REQUIREMENT}(?: \(from (?:[^()v]|v[^()e])[^()]{{0,200}}\))?\s*$",
+                ("could not find a version that satisfies",),
+            ),
             Form(
                 "no-version",
                 rf"No matching distribution found for {_REQUIREMENT}(?: \(from |$)",
