@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
 from doctor.analyzers.recipes import LINUX, by_system, command, variables
@@ -41,7 +41,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     for event in distinct(case, "configure-error", most=4):
         below = case.log.lines[event.at : event.at + _BELOW]
         text = " ".join(" ".join(line[:400] for line in below).split())
-        for rule in (_library_root, _default_architecture, _architectures, _unknown):
+        for rule in (_library_root, _default_architecture, _architectures, _unknown, _asks):
             if (found := rule(case, event, text)) is not None:
                 yield found
                 return
@@ -138,6 +138,50 @@ def _name_architecture() -> Recipe:
         "-DCMAKE_CUDA_ARCHITECTURES=<architecture>",
         ask={"architecture": "the compute capability without the point, as 86 for 8.6"},
     )
+
+
+_OPTION = re.compile(
+    r"[\s'\"`(](?P<option>-D ?[A-Z][A-Z0-9_a-z]{2,60})(?P<value>=[^\s'\"`;,)]{1,80})?"
+)
+_ASKS = re.compile(
+    r"\b(?:[Pp]lease|[Pp]ass|[Ss]et|[Uu]se|[Ss]pecify|[Dd]efine|[Aa]dd|[Pp]rovide|[Dd]isable|[Ee]nable"
+    r"|[Tt]ry|[Bb]uild with|[Cc]onfigure with|[Rr]un cmake)\b"
+)
+_SENTENCE = re.compile(r"(?<=[.!?;]) {1,4}(?=[A-Z`'\"(-])")
+_REFUSED = re.compile(r"sudo|curl |wget |token|password|VERIFY|verify|insecure|INSECURE")
+
+
+def _asks(case: Case, event: Event, text: str) -> Explanation | None:
+    """Restate the option that a project's own message asks for: -DNAME, and its value if named."""
+    del case, text
+    message = " ".join(event.objects.get("message", "").split())[:600]
+    if event.objects.get("command") != "message" or _REFUSED.search(message):
+        return None
+    for sentence in _SENTENCE.split(message):
+        option = _OPTION.search(" " + sentence)
+        if option is None or not _ASKS.search(sentence):
+            continue
+        name, value = option["option"].replace(" ", ""), (option["value"] or "")[1:].rstrip(".")
+        plain = re.fullmatch(r"[\w./+-]{1,60}", value) is not None
+        recipe = command(
+            f"Configure again with {name}, as the message asks",
+            *("cmake", "-B", "build", f"{name}={value if plain else '<value>'}"),
+            ask={} if plain else {"value": f"what the message asks for: {sentence[:160]}"},
+            note="The options that the first call had stay in the call. Where pip runs CMake, the "
+            "option goes into CMAKE_ARGS.",
+        )
+        return Explanation(
+            event=event,
+            precision=Precision.ADVICE,
+            detection=detection(
+                event,
+                f"CMake stops, and the project asks for {name}: {sentence[:160]}",
+                "The message names its cure itself: an option of the call that configures.",
+                recipes=(recipe,),
+                name="own-advice",
+            ),
+        )
+    return None
 
 
 _COMMANDS: tuple[tuple[str, str, str], ...] = (

@@ -15,7 +15,7 @@ from doctor.analyzers.recipes import code
 from doctor.events.normal import normal
 from doctor.events.owner import owning_event
 from doctor.model.events import Event, Level
-from doctor.model.issues import Recipe
+from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Confidence, Severity
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s{1,4}(?=[A-Z`'\"(])|(?<=,) (?=(?:please|use|set|try) )")
@@ -53,7 +53,12 @@ _BELOW = 3
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the sentence of the owning failure that says what to do."""
     event = owning_event(case.events)
-    if event is None or event.level is not Level.FAILURE or event.kind != "exception":
+    if event is None or event.level is not Level.FAILURE:
+        return
+    if event.objects.get("command") == "message" and event.kind == "configure-error":
+        yield from _of_project(event)
+        return
+    if event.kind != "exception":
         return  # what has a form of its own has an analyzer of its own, or stays unsaid
     sentence = _advice(case, event)
     if not sentence or _PYTHONS_OWN.search(event.text):
@@ -128,6 +133,35 @@ _LINE = re.compile(r"\bline (\d{1,6})")
 _CALL = re.compile(r"^[A-Za-z_@].{0,200}[(=]")
 _STATEMENT = 160
 _FURTHEST = 200
+
+
+def _of_project(event: Event) -> Iterator[Explanation]:
+    """Yield what the project says by message(FATAL_ERROR …), which is its own finding."""
+    said = " ".join(event.objects.get("message", "").split())
+    if len(said) < _LEAST or _REFUSED.search(said):
+        return
+    yield Explanation(
+        event=event,
+        precision=Precision.ADVICE,
+        detection=detection(
+            event,
+            f"The project stops CMake: {_cut(said, 200)}",
+            "The project's own CMakeLists.txt looked for something and refuses to go on; CMake "
+            "itself and the compiler work.",
+            recipes=(
+                Recipe(
+                    title=f"Do what the message asks, and configure in an empty folder: "
+                    f"{_cut(said, _MOST)}",
+                    steps=(Action(run=("cmake", "-B", "build-anew")),),
+                    note="CMake keeps what it found in CMakeCache.txt, so that the old answer "
+                    "stays in a folder that is used again.",
+                ),
+            ),
+            name="message-says",
+            severity=Severity.ERROR,
+            confidence=Confidence.LOW,
+        ),
+    )
 
 
 def _advice(case: Case, event: Event) -> str:
