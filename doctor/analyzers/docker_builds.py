@@ -16,8 +16,8 @@ from doctor.analyzers.recipes import LINUX, code, command, variables
 from doctor.model.events import Event
 
 _STEP = re.compile(
-    r"^#\d{1,3} (?:\d{1,5}\.\d{1,3} |\[)|^\s{0,8}=> (?:\[|ERROR)|^ ?> \[[^\]]{1,60}\] RUN "
-    r"|^Step \d{1,3}/\d{1,3} : |^ ---> (?:Running in|Using cache|[0-9a-f]{12})"
+    r"^\s{0,8}#\d{1,3} (?:\d{1,5}\.\d{1,3} |\[)|^\s{0,8}=> (?:\[|ERROR)|^ ?> \[[^\]]{1,60}\] RUN "
+    r"|^\s{0,8}Step \d{1,3}/\d{1,3} : |^ ---> (?:Running in|Using cache|[0-9a-f]{12})"
     r"|\bbuildx? (?:failed|build)\b|executor failed running \[/bin/sh -c"
     r"|process \"/bin/sh -c [^\"]{1,600}\" did not complete"
 )

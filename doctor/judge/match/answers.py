@@ -63,6 +63,16 @@ _NATIVE = "error while loading shared libraries"
 _LIBRARY_WORDS = ("an installed library", "another package", "a library", "a package")
 
 
+_IN_CONTAINER = re.compile(r"\b(?:in a container|in Docker|docker run starts)\b")
+_CONTAINER = re.compile(
+    r"docker|container|podman|kubernetes|kubectl|apptainer|singularity|nvcr\.io|runpod|/workspace/"
+    r"|/bin/sh -c|\broot@[0-9a-f]{12}\b|/opt/nvidia/|/app/|compose|\bpod\b"
+)
+_OFFERED_IMAGE = re.compile(
+    r"if you're installing within a container from \S{1,80} only images whose names contain 'devel'"
+    r"|container from https://hub\.docker\.com/r/pytorch/pytorch"
+)
+"""What a program says to everybody, wherever it runs."""
 _WORD = re.compile(r"[a-z][\w.+-]{1,40}")
 _PROGRAMS = """
 comfyui ollama llama.cpp pyannote speechbrain horovod ctranslate2 faster-whisper silero_vad slurm
@@ -127,6 +137,10 @@ def _is_foreign(recipe: Recipe, view: _View) -> bool:
     """
     if _NATIVE in view.quoted and any(one.install for one in recipe.steps):
         return ".py" not in view.body and "site-packages" not in view.body
+    if any(_IN_CONTAINER.search(one) for one in recipe.sentences) and not _CONTAINER.search(
+        _OFFERED_IMAGE.sub("", view.body)
+    ):
+        return True
     named = {
         word
         for sentence in recipe.sentences
