@@ -76,7 +76,7 @@ def of_cuda(case: Case, event: Event, path: str, key: str, symbol: str) -> Expla
             + "LD_LIBRARY_PATH is searched before NVIDIA's pip packages, and whatever was loaded "
             "earlier in the process counts first: a toolkit in /usr/local/cuda, a system package, "
             "or another Python package.",
-            recipes=_recipes(case, key, path),
+            recipes=_recipes(case, key, path, event.text),
             name="cuda-libraries-mixed",
             captures={"symbol": short(symbol)},
         ),
@@ -93,7 +93,17 @@ def _since(key: str, symbol: str) -> str:
     return f"{span.first} or newer"
 
 
-def _recipes(case: Case, key: str, path: str) -> tuple[Recipe, ...]:
+_LAST_CUDNN_7 = Recipe(
+    title="Put cuDNN 7.6.5, the last 7, before the older one",
+    note="NVIDIA has an archive of it for each CUDA release, and conda has cudnn=7.6.5.",
+    steps=(Action(env={"LD_LIBRARY_PATH": "<folder>:$LD_LIBRARY_PATH"}),),
+    ask={"folder": "the folder lib64 of cuDNN 7.6.5 for the CUDA of the package"},
+)
+
+
+def _recipes(case: Case, key: str, path: str, text: str) -> tuple[Recipe, ...]:
+    if "libcudnn.so.7" in text and "/torch/" not in text:
+        return (_LAST_CUDNN_7,)  # no package of that time but torch brought one
     recipes = [
         Recipe(
             title="Start without LD_LIBRARY_PATH, so that the package's own copy is loaded",
