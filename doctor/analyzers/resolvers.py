@@ -28,6 +28,7 @@ from doctor.analyzers.resolver_rules import (
     read_rules,
     uv_rules,
 )
+from doctor.analyzers.same_requirement import of_same_requirement
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
 from doctor.model.scales import Confidence, Severity
@@ -71,6 +72,7 @@ def _conflict(case: Case, event: Event) -> Explanation | None:
     if pair is None:
         return (
             _not_offered(case, event)
+            or of_same_requirement(case, event)
             or (of_companions(case, event) if event.speaker == "pip" else None)
             or _unread(event)
         )
