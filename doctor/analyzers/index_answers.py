@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from doctor.analyzers import offers
@@ -29,6 +28,7 @@ from doctor.analyzers.wheel_recipes import (
     bare_name,
     from_index,
     not_for_macos,
+    other_name,
     other_python,
     see_python,
     see_tags,
@@ -36,8 +36,6 @@ from doctor.analyzers.wheel_recipes import (
 from doctor.model.events import Event
 from doctor.model.facts import value_of
 from doctor.model.issues import Action, Option, Recipe
-from doctor.timelines import names
-from doctor.timelines.standard_library import standard_module
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -191,39 +189,9 @@ def _local(
     )
 
 
-def _other_name(event: Event, text: str, name: str) -> Explanation | None:
-    """Explain a name that is a part of Python, or a module of another distribution."""
-    module = text.strip().partition("=")[0].strip()
-    if standard_module(module) and not names.distribution_of(module):
-        return explanation(
-            event,
-            f"{module} is a part of Python and is not installed by pip",
-            f"`import {module}` works without it. Take {module} out of the list of requirements."
-            if not module.startswith("tk")
-            else "It comes with Python, on Linux as a package of the system: python3-tk.",
-            name="part-of-python",
-        )
-    brought = names.distributions_of(module)
-    if brought and canonicalize_name(brought[0]) != name and "." not in module:
-        return explanation(
-            event,
-            f"The module {module} comes with the distribution {brought[0]}",
-            f"No distribution is called {name} there: modules and distributions may have different "
-            f"names.",
-            (
-                Recipe(
-                    title=f"Install {brought[0]}",
-                    steps=(Action(install=(brought[0],), options=(Option.HOLD_TORCH,)),),
-                ),
-            ),
-            name="name-of-a-module",
-        )
-    return None
-
-
 def _nowhere(case: Case, event: Event, text: str, name: str) -> Explanation | None:
     """Explain a name for which the index offers nothing at all."""
-    found = _other_name(event, text, name) or not_on_pypi(case, event, name)
+    found = other_name(event, text, name) or not_on_pypi(case, event, name)
     if found is not None:
         return found
     index = _index(case, event)

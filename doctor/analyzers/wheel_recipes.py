@@ -14,6 +14,8 @@ from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
+from doctor.timelines import names
+from doctor.timelines.standard_library import standard_module
 
 ONLY_LINUX = {
     "triton": "triton-windows",
@@ -125,3 +127,33 @@ def from_index(name: str, version: str, local: str) -> Recipe:
             ),
         ),
     )
+
+
+def other_name(event: Event, text: str, name: str) -> Explanation | None:
+    """Explain a name that is a part of Python, or a module of another distribution."""
+    module = text.strip().partition("=")[0].strip()
+    if standard_module(module) and not names.distribution_of(module):
+        return explanation(
+            event,
+            f"{module} is a part of Python and is not installed by pip",
+            f"`import {module}` works without it. Take {module} out of the list of requirements."
+            if not module.startswith("tk")
+            else "It comes with Python, on Linux as a package of the system: python3-tk.",
+            name="part-of-python",
+        )
+    brought = names.distributions_of(module)
+    if brought and canonicalize_name(brought[0]) != name and "." not in module:
+        return explanation(
+            event,
+            f"The module {module} comes with the distribution {brought[0]}",
+            f"No distribution is called {name} there: modules and distributions may have different "
+            f"names.",
+            (
+                Recipe(
+                    title=f"Install {brought[0]}",
+                    steps=(Action(install=(brought[0],), options=(Option.HOLD_TORCH,)),),
+                ),
+            ),
+            name="name-of-a-module",
+        )
+    return None
