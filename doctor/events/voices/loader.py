@@ -130,6 +130,13 @@ VOICES = (
                 r"(?: \(required by (?P<file>[^)]{1,300})\))?",
                 ("' not found",),
             ),
+            # A console broke the line behind the version.
+            Form(
+                "symbol-version-missing",
+                r"(?P<library>[^\s'\"]{0,250}?lib(?:c|m|stdc\+\+)\.so\.\d): version "
+                r"[`'](?P<version>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]{1,20})[']\s{0,4}$",
+                ("version `glibc", "version `cxxabi"),
+            ),
             Form(
                 "symbol-version-missing",
                 r"[`'\"]?(?P<version>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]{1,20})['\"]? not found",
