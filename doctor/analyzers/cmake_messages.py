@@ -147,6 +147,10 @@ _ASKS = re.compile(
     r"\b(?:[Pp]lease|[Pp]ass|[Ss]et|[Uu]se|[Ss]pecify|[Dd]efine|[Aa]dd|[Pp]rovide|[Dd]isable|[Ee]nable"
     r"|[Tt]ry|[Bb]uild with|[Cc]onfigure with|[Rr]un cmake)\b"
 )
+_REQUIRES = re.compile(
+    r"(?P<asks>[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{2,50}) (?:requires|needs|depends on) "
+    r"(?P<wanted>[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{2,50})(?:=ON| to be (?:ON|enabled|set))?\.?"
+)
 _SENTENCE = re.compile(r"(?<=[.!?;]) {1,4}(?=[A-Z`'\"(-])")
 _REFUSED = re.compile(r"sudo|curl |wget |token|password|VERIFY|verify|insecure|INSECURE")
 
@@ -157,6 +161,8 @@ def _asks(case: Case, event: Event, text: str) -> Explanation | None:
     message = " ".join(event.objects.get("message", "").split())[:600]
     if event.objects.get("command") != "message" or _REFUSED.search(message):
         return None
+    if pair := _REQUIRES.fullmatch(message):
+        message = f"Please set -D{pair['wanted']}=ON, since {pair['asks']} requires it"
     for sentence in _SENTENCE.split(message):
         option = _OPTION.search(" " + sentence)
         if option is None or not _ASKS.search(sentence):

@@ -49,6 +49,27 @@ BREW = {
 """The formula of Homebrew that brings a library for linking."""
 
 
+def opencv_target(event: Event, name: str) -> Explanation:
+    """Return the explanation of a target of OpenCV's own build that is no library.
+
+    OpenCV 2.4 and 3 write it into OpenCVConfig.cmake, and FindCUDA gives it a meaning only where
+    the shared CUDA runtime is linked.
+    """
+    return explanation(
+        event,
+        f"{name} is a name inside OpenCV's CMake files, and no library",
+        "This OpenCV was built with CUDA, and names the CUDA runtime so. CMake knows what it is "
+        "only where the shared runtime of CUDA is linked.",
+        (
+            command(
+                "Configure again with the shared CUDA runtime, in an empty folder",
+                *("cmake", "-B", "build-anew", "-DCUDA_USE_STATIC_CUDA_RUNTIME=OFF"),
+            ),
+        ),
+        name="library-not-linked",
+    )
+
+
 def is_rust(case: Case, event: Event) -> bool:
     """Say whether rustc asks for a link."""
     return any(_RUST.search(line) for line in lines_around(case, event, 30, 2))

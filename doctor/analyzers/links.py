@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.link_recipes import BREW, folder_of_cudnn
+from doctor.analyzers.link_recipes import BREW, folder_of_cudnn, opencv_target
 from doctor.analyzers.linked_builds import gcc_of, of_crate, of_gcc, own_crate
 from doctor.analyzers.machine import lines_around, system_of
 from doctor.analyzers.recipes import by_system
@@ -120,6 +120,8 @@ def _library(case: Case, event: Event) -> Explanation:
         return _python(event, name)
     if plain == "cuda":
         return _driver(event)
+    if plain.startswith("opencv_dep_"):
+        return opencv_target(event, name)
     if system_of(case, event) == "windows" and (found := unix_library(event, name)):
         return found
     if _CUDA.match(plain):

@@ -137,6 +137,62 @@ ROWS = {
         "rocm/device-library-missing",
         "ROCM_PATH",
     ),
+    "releases that all ask for one torch": Row(
+        "ERROR: Cannot install one==0.0.1 and one==0.0.2 because these package versions have "
+        "conflicting dependencies.\n\nThe conflict is caused by:\n    one 0.0.2 depends on "
+        "torch==1.7.1\n    one 0.0.1 depends on torch==1.7.1\n",
+        "failure/requirement-not-offered",
+        "Python 3.",
+    ),
+    "releases that all ask for what Alpine lacks": Row(
+        "Alpine Linux 3.20\nERROR: Cannot install torch because these package versions have "
+        "conflicting dependencies.\n\nThe conflict is caused by:\n    jinja2 3.1.3 depends on "
+        "MarkupSafe>=2.0\n    jinja2 3.1.2 depends on MarkupSafe>=2.0\n",
+        "failure/requirement-not-offered",
+        "slim",
+    ),
+    "a version whose line a console broke": Row(
+        "/home/R/torch/lib/liblantern.so - /lib64/libstdc++.so.6: version `GLIBCXX_3.4.20' \n"
+        "not found (required by /home/R/torch/lib/liblantern.so)",
+        "failure/cxx-library-too-old",
+        "",
+    ),
+    "an option of CMake that another one requires": Row(
+        "CMake Error at ggml/src/CMakeLists.txt:291 (message):\n  GGML_CPU_ALL_VARIANTS requires "
+        "GGML_BACKEND_DL\n\n-- Configuring incomplete, errors occurred!",
+        "failure/own-advice",
+        "-DGGML_BACKEND_DL=ON",
+    ),
+    "headers that torch 0.4 lacks, in other words": Row(
+        "gcc -I/envs/SSD/lib/python3.6/site-packages/torch/lib/include -c vision.cpp\n"
+        "/ext/cpu/vision.h:3:10: fatal error: torch/extension.h: File or directory does not exist",
+        "cuda/torch-headers-not-found",
+        "torch>=1.0",
+    ),
+    "a target of OpenCV that is no library": Row(
+        "/usr/bin/ld: cannot find -lopencv_dep_cudart\ncollect2: error: ld returned 1 exit status",
+        "failure/library-not-linked",
+        "CUDA_USE_STATIC_CUDA_RUNTIME=OFF",
+    ),
+    "protobuf in TensorFlow's import": Row(
+        r'  File "C:\Python36\lib\site-packages\tensorflow\python\pywrap_tensorflow.py", line 52'
+        "\n    from google.protobuf.pyext import _message\nImportError: DLL load failed: The "
+        "specified procedure could not be found.",
+        "failure/dll-function-missing",
+        "protobuf==3.6.0",
+    ),
+    "the graphics of a Ryzen": Row(
+        "Ryzen 7 4800U, rocm/pytorch:rocm4.0_ubuntu18.04\nhip_code_object.cpp:120: "
+        'guarantee(false && "hipErrorNoBinaryForGpu: Coudn\'t find binary for current devices!")',
+        "torch/rocm-no-code-for-gpu",
+        "9.0.0",
+    ),
+    "a chip that no wheel serves": Row(
+        "hipErrorNoBinaryForGpu: Coudn't find binary for current devices!\nRX470 (gfx803)",
+        "torch/rocm-no-code-for-gpu",
+        "PYTORCH_ROCM_ARCH",
+        never="unset",
+    ),
     "no compiler, and no container": Row(
         NO_NVCC, "flash-attn/nvcc-missing", "/usr/local/cuda", never="runtime"
     ),

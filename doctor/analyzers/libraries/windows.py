@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.analyzers.case import Case, Explanation, detection
+from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.libraries.missing import VISUAL_C_RUNTIME
 from doctor.analyzers.machine import fact_text
 from doctor.model.events import Event
@@ -19,6 +19,8 @@ def windows(case: Case, event: Event) -> Explanation | None:
 
 
 def _function(case: Case, event: Event, name: str) -> Explanation:
+    if (found := _of_protobuf(case, event)) is not None:
+        return found
     torch = fact_text(case, "torch.release")
     symbol = event.objects.get("symbol", "")
     return Explanation(
@@ -39,6 +41,43 @@ def _function(case: Case, event: Event, name: str) -> Explanation:
                         Action(install=("<package>",), options=(Option.REINSTALL, Option.NO_DEPS)),
                     ),
                     ask={"package": "the package of the module, with the release for this torch"},
+                ),
+            ),
+            name="dll-function-missing",
+        ),
+    )
+
+
+def _of_protobuf(case: Case, event: Event) -> Explanation | None:
+    """Explain protobuf's own compiled part, which TensorFlow imports first.
+
+    The wheel of 3.6.1 for Windows asks for a function that Python before 3.6.6 does not have
+    (https://github.com/protocolbuffers/protobuf/issues/5046).
+    """
+    lines = case.log.lines[max(event.at - 3, 0) : event.at + 1]
+    if not any("google.protobuf.pyext" in line[:400] for line in lines):
+        return None
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("tensorflow/native-runtime-not-loaded",),
+        detection=detection(
+            event,
+            "protobuf's compiled part does not load in this Python, and TensorFlow imports it",
+            "TensorFlow itself, CUDA and cuDNN have no part in it: the traceback ends in "
+            "google.protobuf. Its wheel was built for a later Python 3.6 than the one that is "
+            "here, or for another one.",
+            recipes=(
+                Recipe(
+                    title="Go back to protobuf 3.6.0",
+                    use_if=("TensorFlow is a release of 1",),
+                    steps=(Action(install=("protobuf==3.6.0",)),),
+                ),
+                Recipe(
+                    title="Install protobuf again, whole",
+                    steps=(
+                        Action(install=("protobuf",), options=(Option.REINSTALL, Option.NO_CACHE)),
+                    ),
                 ),
             ),
             name="dll-function-missing",
