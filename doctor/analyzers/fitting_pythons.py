@@ -47,7 +47,7 @@ def of_other_python(
     empty = bool(versions) and all(one < _ONLY_SOURCES for one in versions or ())
     if not (there or empty):
         return None
-    pythons = _pythons(case, wanted)
+    pythons = served(case, wanted)
     if not pythons:
         return None
     python = inventory.python()
@@ -101,12 +101,17 @@ def _reason(
     return f"The index has {build}, but not for this Python: its wheels are for {span}", cause
 
 
-def _pythons(case: Case, wanted: str) -> tuple[str, ...]:
-    """Return the Pythons with wheels; the newest one of some releases was for Linux alone."""
+def served(case: Case, wanted: str, *, newer: bool = False) -> tuple[str, ...]:
+    """Return the Pythons with wheels; the newest one of some releases was for Linux alone.
+
+    `newer` says that the index offers later releases only: the Python here is then newer than those
+    of the release, or it is that newest one on another system.
+    """
     pythons = offers.pythons_of_torch(case.catalog, wanted)
     first_on_linux = {"1.13": "3.11", "2.5": "3.13"}
     late = first_on_linux.get(".".join(wanted.split(".")[:2]))
-    return pythons if case.context.os == "linux" else tuple(one for one in pythons if one != late)
+    linux = case.context.os == "linux" and not newer
+    return pythons if linux else tuple(one for one in pythons if one != late)
 
 
 def _environment(case: Case, python: str) -> Recipe:

@@ -24,6 +24,8 @@ X64_PROMPT = command(
 def unix_library(event: Event, name: str) -> Explanation | None:
     """Explain a library that Windows does not have, since its C runtime holds the functions."""
     plain = name.removesuffix(".lib")
+    if plain == "nccl":
+        return _nccl(event)
     if plain not in _UNIX_ONLY:
         return None
     return Explanation(
@@ -48,6 +50,34 @@ def unix_library(event: Event, name: str) -> Explanation | None:
                     "wsl",
                     "--install",
                     use_if=("the package does not know Windows at all",),
+                ),
+            ),
+            name="library-of-unix",
+        ),
+    )
+
+
+def _nccl(event: Event) -> Explanation:
+    """Explain NCCL, which NVIDIA releases for Linux alone."""
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            "The build asks for NCCL, which does not exist for Windows",
+            "NVIDIA releases NCCL for Linux alone. This release of the program links it although "
+            "one GPU needs none of it; no toolkit brings nccl.lib.",
+            recipes=(
+                command(
+                    "Take the newest state of the sources, which may leave NCCL out on Windows",
+                    *("git", "pull", "--ff-only"),
+                    note="A crate takes its feature nccl out of --features, or out of the defaults "
+                    "(--no-default-features).",
+                ),
+                command(
+                    "Build and run it under WSL, where NCCL is there",
+                    *("wsl", "--install"),
+                    use_if=("no release of the program builds without it",),
                 ),
             ),
             name="library-of-unix",

@@ -87,6 +87,17 @@ ENGLISH: Mapping[str, tuple[str, ...]] = {
         "référence indéfinie vers",
     ),
     "undefined reference to `": ("referencia a `",),
+    "cannot open input file": (
+        "无法打开输入文件",
+        "non è possibile aprire il file di input",
+        "kann nicht als Eingabedatei geöffnet werden",
+        "impossible d'ouvrir le fichier en entrée",
+        "no se puede abrir el archivo de entrada",
+        "não é possível abrir o arquivo de entrada",
+        "入力ファイルを開けません",
+        "입력 파일을 열 수 없습니다",
+        "не удается открыть входной файл",
+    ),
     "unresolved external symbol": (
         "无法解析的外部符号",
         "Verweis auf nicht aufgelöstes externes Symbol",

@@ -193,6 +193,35 @@ ROWS = {
         "PYTORCH_ROCM_ARCH",
         never="unset",
     ),
+    "an index without the old torch, on Linux": Row(
+        "  Using cached ninja-1.11.1.1-py2.py3-none-manylinux1_x86_64.whl\nERROR: Could not find a "
+        "version that satisfies the requirement torch==2.1.2 (from versions: 2.2.0, 2.2.1, 2.2.2)",
+        "failure/release-not-offered",
+        "Python 3.11",
+        never="Intel",
+    ),
+    "a Python that had this torch on Linux alone": Row(
+        "ERROR: Could not find a version that satisfies the requirement torch==1.13.1 (from "
+        "versions: 2.0.0, 2.0.1)",
+        "failure/release-not-offered",
+        "Python 3.10",
+        never="Python 3.11",
+    ),
+    "a library for a later macOS": Row(
+        "ImportError: dlopen(/Users/ada/x/torch/_C.cpython-39-darwin.so, 2): Library not loaded: "
+        "@loader_path/../.dylibs/libomp.dylib\n  Reason: no suitable image found.  Did find:\n"
+        "    /Users/ada/x/libomp.dylib: cannot load 'libomp.dylib' (load command 0x80000034 is "
+        "unknown)",
+        "failure/macos-too-old",
+        "older release",
+        never="brew",
+    ),
+    "NCCL on an Italian Windows": Row(
+        "C:\\work> cargo build --features cuda\n  = note: LINK : fatal error LNK1181: non è "
+        "possibile aprire il file di input 'nccl.lib'",
+        "failure/library-of-unix",
+        "newest state",
+    ),
     "no compiler, and no container": Row(
         NO_NVCC, "flash-attn/nvcc-missing", "/usr/local/cuda", never="runtime"
     ),
