@@ -47,7 +47,7 @@ def of_other_python(
     empty = bool(versions) and all(one < _ONLY_SOURCES for one in versions or ())
     if not (there or empty):
         return None
-    pythons = served(case, wanted)
+    pythons = pythons_with_wheel(case, wanted)
     if not pythons:
         return None
     python = inventory.python()
@@ -101,7 +101,7 @@ def _reason(
     return f"The index has {build}, but not for this Python: its wheels are for {span}", cause
 
 
-def served(case: Case, wanted: str, *, newer: bool = False) -> tuple[str, ...]:
+def pythons_with_wheel(case: Case, wanted: str, *, newer: bool = False) -> tuple[str, ...]:
     """Return the Pythons with wheels; the newest one of some releases was for Linux alone.
 
     `newer` says that the index offers later releases only: the Python here is then newer than those

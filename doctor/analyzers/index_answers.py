@@ -19,7 +19,12 @@ from doctor.analyzers import offers
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.early_pythons import before_wheels
 from doctor.analyzers.findings import explanation
-from doctor.analyzers.fitting_pythons import of_other_python, on_mac, served, unknown_to_pip
+from doctor.analyzers.fitting_pythons import (
+    of_other_python,
+    on_mac,
+    pythons_with_wheel,
+    unknown_to_pip,
+)
 from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
 from doctor.analyzers.jetpacks import not_on_pypi
 from doctor.analyzers.uv_local_builds import settings_of_uv_pip
@@ -274,7 +279,7 @@ def _ends(
     python = inventory.python()
     here = f"Python {python}" if python else "this Python"
     if name == "torch" and wanted:
-        pythons = served(case, wanted, newer=first > Version(wanted))
+        pythons = pythons_with_wheel(case, wanted, newer=first > Version(wanted))
         if pythons and python not in pythons:
             take = offers.usual(pythons)
             return explanation(
