@@ -111,6 +111,10 @@ _SPEAKERS = (
 )
 _REQUIREMENT = r"[A-Za-z0-9][\w.-]{0,80}(?:\[[\w,.-]{1,80}\])?(?:[<>=!~]{1,3}[\w.*+!,<>=~-]{1,80})?"
 
+_UNUSABLE = (
+    r"(?P<name>[A-Za-z0-9][\w.-]{0,80})(?:[<>=!~]\S{0,80})? has no usable wheels and "
+    r"only \S{1,120} is available"
+)
 _RANGE = r"[<>=!~]{1,2}[\w.*,<>=!~]{1,40}"
 
 
@@ -124,13 +128,18 @@ def failure(text: str) -> Answer:
         # A resolver says "no solution" as well where the network is down. Where builds are off,
         # releases without a wheel occur in the derivation of a conflict that is one all the same.
         rules = rules_of(text) if silence in (Silence.FAILED, Silence.NEEDS_BUILD) else ()
-        if silence is Silence.FAILED or (rules and not _lacks_wheels(rules)):
+        if silence is Silence.FAILED or (rules and not _lacks_wheels(rules, text)):
             return Conflict(text=_short(text), rules=rules)
     return NoAnswer(why=silence, text=_short(text))
 
 
-def _lacks_wheels(rules: tuple[str, ...]) -> bool:
-    return any("no usable wheels" in rule for rule in rules)
+def _lacks_wheels(rules: tuple[str, ...], text: str) -> bool:
+    """Say whether a rule speaks of a package of which no release has a wheel: a build may help."""
+    told = [compile_pattern(_UNUSABLE).search(step) for step in _steps(_flat(text))]
+    lacking = [f" {found.groups['name']} " for found in told if found is not None]
+    return any(
+        "no usable wheels" in rule or any(name in f" {rule} " for name in lacking) for rule in rules
+    )
 
 
 def rules_of(text: str) -> tuple[str, ...]:

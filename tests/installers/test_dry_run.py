@@ -22,6 +22,7 @@ from doctor.environments.installer import (
     problems,
 )
 from doctor.environments.inventory import own_check
+from doctor.environments.statements import failure
 from doctor.host import Host
 from doctor.model.fixes import Command
 from doctor.model.plans import Change
@@ -176,6 +177,21 @@ def test_an_index_that_is_down_is_no_conflict_and_its_password_is_hidden(house: 
     assert isinstance(answer, NoAnswer)
     assert answer.why is Silence.NETWORK
     assert "hunter2secret" not in answer.text
+
+
+def test_a_release_that_has_to_be_built_is_no_conflict() -> None:
+    """Builds are off in the question, so that uv derives a conflict from what has no wheel."""
+    text = """error: No solution found when resolving dependencies
+  cause: Because sgmllib3k==1.0.0 has no usable wheels and only sgmllib3k==1.0.0 is available,
+         we can conclude that all versions of sgmllib3k cannot be used.
+         And because feedparser==6.0.10 depends on sgmllib3k and you require feedparser==6.0.10,
+         we can conclude that your requirements are unsatisfiable."""
+    answer = failure(text)
+    assert isinstance(answer, NoAnswer)
+    assert answer.why is Silence.NEEDS_BUILD
+    another = "feedparser==6.0.10 depends on chardet>=9 and you require chardet<6"
+    told = "feedparser==6.0.10 depends on sgmllib3k and you require feedparser==6.0.10"
+    assert isinstance(failure(text.replace(told, another)), Conflict)
 
 
 def test_what_is_not_there_and_what_has_no_dry_run(house: House) -> None:
