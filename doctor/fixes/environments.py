@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from doctor.facts.devices import texts
-from doctor.fixes.installer import python
+from doctor.fixes.installer import python, uv_of
 from doctor.model.facts import Facts, present, value_of
 from doctor.model.fixes import Command, Step
 
@@ -91,7 +91,7 @@ def above(facts: Facts) -> tuple[Facts, tuple[Step, ...]]:
         # does it too, and no newer setuptools comes along with it.
         seed = () if value_of(facts, "python.has_pip") else ("--seed",)
         make: tuple[str, ...] = (
-            *("uv", "venv", *seed, *shares),
+            *(uv_of(facts), "venv", *seed, *shares),
             *("--python", base, _ABOVE),
         )
     else:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.base.versions import major
 from doctor.facts.devices import texts
+from doctor.host.which import OWN_UV
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.fixes import Command
 from doctor.model.issues import Option
@@ -205,7 +206,13 @@ def _uses_uv(facts: Facts) -> bool:
 
 
 def _uv(facts: Facts, verb: str, arguments: Sequence[str]) -> Command:
-    return Command(argv=("uv", "pip", verb, "--python", python(facts), *arguments))
+    return Command(argv=(uv_of(facts), "pip", verb, "--python", python(facts), *arguments))
+
+
+def uv_of(facts: Facts) -> str:
+    """Return what starts uv: its name, or its path where no PATH leads to it."""
+    fact = facts.get("python.uv")
+    return str(fact.value) if fact is not None and fact.source == OWN_UV else "uv"
 
 
 def _uv_choices(requirements: Sequence[str], options: Sequence[Option]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from doctor.base.refusals import current_folder
 from doctor.host.process import CompletedCommand, Termination, run
 from doctor.host.reading import read_regular, read_whole_text
-from doctor.host.which import which
+from doctor.host.which import OWN_UV, which
 
 
 class Host:
@@ -41,6 +41,13 @@ class Host:
     def with_env(self, env: Mapping[str, str]) -> Host:
         """Return this host with other variables."""
         return Host(root=self.root, env=env, cwd=self._cwd, platform=self.platform)
+
+    def with_own_uv(self) -> Host:
+        """Return this host with the uv beside this Python, where its PATH has none."""
+        import sysconfig  # a static check starts without it
+
+        own = which(str(Path(sysconfig.get_path("scripts"), "uv")))
+        return self.with_env({**self.env, OWN_UV: own}) if own and not self.which("uv") else self
 
     @property
     def cwd(self) -> Path:
@@ -102,14 +109,17 @@ class Host:
     def which(self, command: str) -> str | None:
         """Return the path of a command, as a shell would find it on this host's PATH.
 
-        Relative entries of that are passed over.
+        Relative entries of that are passed over. Where it has no uv, the one that a variable names.
         """
         if os.path.dirname(command):  # noqa: PTH120 - "./x" has one, and none as a Path
             return which(command)
         found = which(command, _absolute(self.env.get("PATH", os.defpath)))
         # On Windows the current folder is searched as well, and what lies there is found by a
         # relative path.
-        return found if found and Path(found).is_absolute() else None
+        if found and Path(found).is_absolute():
+            return found
+        own = self.env.get(OWN_UV, "") if command == "uv" else ""
+        return own if own and Path(own).is_absolute() else None
 
     def run(
         self,

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 
+OWN_UV = "DOCTOR_UV"
+"""The variable that names a uv to use where none is on the PATH."""
+
 
 def which(command: str, search: str | None = None) -> str | None:
     """Return the path of a command as `shutil.which` does, by the environment's PATH or another."""

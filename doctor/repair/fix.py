@@ -61,7 +61,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     examined.
     """
     deadline = time.monotonic() + request.seconds
-    host = Host()
+    host = Host().with_own_uv()
     # The program is the proof. Canaries take minutes and try what it may never use, so that they
     # come only where there is none, or where it cannot run here.
     first = request if not (request.prove and request.program) else _without_canaries(request)

@@ -23,6 +23,7 @@ def facts(**values: Any) -> Facts:
 UV = facts(python__uv="/bin/uv", python__installer="uv", python__has_pip=False)
 PIP = facts(python__installer="pip", python__has_pip=True)
 PIP_BESIDE_UV = facts(python__uv="/bin/uv", python__installer="pip", python__has_pip=True)
+OWN = {**UV, "python.uv": present("/doctor/bin/uv", "DOCTOR_UV")}
 NEITHER = facts(python__installer="uv", python__has_pip=False)
 
 
@@ -53,6 +54,7 @@ NEITHER = facts(python__installer="uv", python__has_pip=False)
             (Option.REINSTALL,),
             [[PY, "-m", "pip", "install", "--force-reinstall", "a==1"]],
         ),
+        (OWN, (), [["/doctor/bin/uv", "pip", "install", "--python", PY, "a==1"]]),
         (PIP_BESIDE_UV, (), [[PY, "-m", "pip", "install", "a==1"]]),
         (NEITHER, (), [[PY, "-m", "ensurepip", "--upgrade"], [PY, "-m", "pip", "install", "a==1"]]),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.host import Host
 from doctor.host.which import which
 
 
@@ -32,3 +33,15 @@ def test_a_command_is_found_where_shutil_finds_it(
     except ValueError:
         expected = None
     assert which(command, search) == expected
+
+
+def test_the_uv_beside_doctor_is_used_where_no_path_leads_to_one(tmp_path: Path) -> None:
+    bare = Host(env={"PATH": str(tmp_path)})
+    assert bare.which("uv") is None
+    own = bare.with_own_uv()
+    assert own.which("uv") == own.env["DOCTOR_UV"]
+    assert own.which("pip") is None
+    (tmp_path / "uv").write_text("#!/bin/sh\n")
+    (tmp_path / "uv").chmod(0o755)
+    assert "DOCTOR_UV" not in bare.with_own_uv().env
+    assert own.which("uv") == str(tmp_path / "uv")

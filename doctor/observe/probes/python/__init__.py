@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.host import Host
+from doctor.host.which import OWN_UV
 from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.installed.distributions import duplicates
 from doctor.observe.installed.gpu_stack import in_stack
@@ -110,7 +111,8 @@ def _installed_with(scene: Scene, interpreter: Interpreter) -> FactStream:
     pip = next((one for one in scene.distributions if one.name == "pip"), None)
     yield "python.has_pip", present(pip is not None, str(pip.folder) if pip else interpreter.prefix)
     uv = scene.host.which("uv")
-    yield "python.uv", present(uv, "PATH") if uv else absent("PATH")
+    source = OWN_UV if uv and uv == scene.host.env.get(OWN_UV) else "PATH"
+    yield "python.uv", present(uv, source) if uv else absent(source)
     name, source = _installer(scene, interpreter)
     yield "python.installer", present(name, source) if name else absent(source)
     lock = scene.host.cwd / _LOCKS.get(name, "uv.lock")
