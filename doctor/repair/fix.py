@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -24,7 +24,7 @@ from doctor.repair.ending import Ending
 from doctor.repair.examination import OFFLINE, Bench
 from doctor.repair.limits import stale_metadata, within_limits
 from doctor.repair.links import by_links
-from doctor.repair.merging import install_of
+from doctor.repair.merging import install_of, moved_names
 from doctor.repair.nearest import nearest
 from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.prove import Attempted, prove
@@ -151,9 +151,22 @@ def _titles(report: Report, attempted: Attempted) -> dict[str, str]:
     told: dict[str, dict[str, None]] = {}
     for name, title in (*found, *attempted.healed):
         told.setdefault(name, {})[title] = None
+    moved = moved_names(attempted.plan)
     return {
-        name: "; ".join(titles) for name, titles in told.items() if name in attempted.plan.solves
+        name: "; ".join(about(titles, moved))
+        for name, titles in told.items()
+        if name in attempted.plan.solves
     }
+
+
+def about(titles: Collection[str], moved: Collection[str]) -> list[str]:
+    """Return those of several titles that name what a plan moves; all where none does.
+
+    An analyzer may have several explanations of one failure, and the plan tells which one it was.
+    """
+    words = [(one, f" {normalize_name(one)} ".replace(":", " ")) for one in titles]
+    named = [one for one, text in words if any(f" {name} " in text for name in moved)]
+    return named or [*titles]
 
 
 def _on_the_way(attempted: Attempted, bench: Bench) -> dict[str, str]:

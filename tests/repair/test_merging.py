@@ -6,6 +6,7 @@ import msgspec
 
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
+from doctor.repair.fix import about
 from doctor.repair.merging import combined, contradict, instead, is_idle, pinned, titled
 from doctor.repair.prove import is_other_way
 
@@ -17,6 +18,13 @@ def _plan(*lines: str, title: str = "A plan", solves: tuple[str, ...] = ("a",)) 
 
 def _lines(plan: Plan) -> list[str]:
     return [" ".join(step.command.argv) for step in plan.steps if step.command]
+
+
+def test_the_titles_that_name_what_moves_are_told() -> None:
+    both = ["urllib3 2.2 no longer has appengine: releases before 2 do", "No release of requests"]
+    assert about(both, {"urllib3"}) == both[:1]
+    assert about(both, {"numpy"}) == both
+    assert about(["lxml 5.2: Typing_Extensions lacks it"], {"typing-extensions"})
 
 
 def test_installations_alike_become_one_resolution_and_the_later_wish_counts() -> None:
