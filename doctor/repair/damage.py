@@ -118,12 +118,9 @@ def closed_program(one: Distribution) -> str:
     """
     if sys.platform == "win32" or not _is_of_index(one):
         return ""
-    site, record = one.folder.parent, ""
-    with suppress(UnreadableFile):
-        record = record_of(one)
-    for line in record.split("\n")[:_MOST_ROWS]:
-        path = line.rsplit(",", 2)[0].strip('"')
-        if not path or ".so" in PurePath(path).name or path.endswith(_NO_PROGRAMS):
+    site = one.folder.parent
+    for path in every_path(one):
+        if ".so" in PurePath(path).name or path.endswith(_NO_PROGRAMS):
             continue
         with suppress(OSError):
             if not (site / path).stat().st_mode & 0o111:
@@ -178,6 +175,14 @@ def listed(one: Distribution) -> frozenset[str]:
     with suppress(UnreadableFile):
         return frozenset(path for path, _, _ in rows(record_of(one)))
     return frozenset()
+
+
+def every_path(one: Distribution) -> tuple[str, ...]:
+    """Return all paths of a RECORD, also of programs, data and `.pth` files."""
+    with suppress(UnreadableFile):
+        lines = record_of(one).split("\n")[:_MOST_ROWS]
+        return tuple(line.rsplit(",", 2)[0].strip('"') for line in lines if line)
+    return ()
 
 
 def dead_links(one: Distribution) -> tuple[Path, ...]:

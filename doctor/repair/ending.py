@@ -5,18 +5,21 @@ from __future__ import annotations
 import msgspec
 
 from doctor.base.text import one_line
-from doctor.repair.failures import telling
+from doctor.repair.failures import of_first_test, of_tests, telling
+
+_FURTHER = 3
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How the user's own program ended; `code` is None where it did not end by itself.
 
-    `command` is its command line, perhaps cut.
+    `command` is its command line, perhaps cut. `started`: there was something to run.
     """
 
     code: int | None
     text: str = ""
     command: str = ""
+    started: bool = True
 
     @property
     def ok(self) -> bool:
@@ -26,15 +29,28 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """Return how it ended."""
+        if not self.started:
+            return "does not start"
         return "does not end" if self.code is None else f"ends with exit code {self.code}"
 
     @property
     def last_line(self) -> str:
-        """Return the last line that the program wrote, empty where it wrote none."""
+        """Return the last line that the program wrote, or what pytest says of the first failure.
+
+        Empty where it wrote none.
+        """
+        if test := of_first_test(self.text):
+            return one_line(test.error, 300)
         lines = telling([line for line in self.text.splitlines() if line.strip()])
         return one_line(lines[-1], 300) if lines else ""
 
+    @property
+    def further(self) -> tuple[str, ...]:
+        """Return what else pytest says, in other tests: messages that differ, a few."""
+        every = dict.fromkeys(one.error for one in of_tests(self.text))
+        return tuple(one_line(one, 200) for one in [*every][1 : 1 + _FURTHER])
+
     def words_beside(self, before: Ending | None) -> str:
         """Return how the program ended before the plan and afterwards."""
-        was = "did not end" if before is None or before.code is None else f"{before.code}"
+        was = f"{before.code}" if before is not None and before.code is not None else "none"
         return f"exit code of `{self.command}`: {was} before, {self.code} afterwards"

@@ -39,7 +39,7 @@ from doctor.repair.standing import standing_of
 PROGRAM_SECONDS = 600.0
 _IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
-_LOG, _NAMED = 256 << 10, 16
+_LOG, _NAMED, _OTHERS = 256 << 10, 16, 3
 _PATH = re.compile(r"[/\\]\S{0,1000}")
 OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
@@ -81,7 +81,7 @@ class Bench:
     by their steps. `unpruned` is the plan of the program before something was taken out of it,
     `longer` one that ends as much and lifts a package farther.
     `titles` are those of findings of the program on the way, by id. `in_vain` says what was tried
-    and did not let the program end well.
+    and did not let the program end well, with the last line of the program.
     """
 
     def __init__(self, original: Original, progress: Progress) -> None:
@@ -93,7 +93,7 @@ class Bench:
         self.longer: Plan | None = None
         self.titles = dict[str, str]()
         self.trials: dict[str, Trial] = {}
-        self.in_vain: dict[str, None] = {}
+        self.in_vain: dict[str, str] = {}
         self._links: Links | None = None
 
     @property
@@ -130,12 +130,21 @@ class Bench:
                 self._program = run_program(self._original, copy, places, {}, self._progress)
         return self._program
 
-    def words_in_vain(self) -> tuple[str, ...]:
-        """Return a sentence about what was tried and did not let the program end well."""
+    def words_in_vain(self, known: str = "") -> tuple[str, ...]:
+        """Return sentences about what was tried and did not let the program end well.
+
+        What else went wrong then may be the next fault; `known` is told already.
+        """
         every = [one.removeprefix("with ") for one in self.in_vain]
         more = f", and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
         told = f"The program also fails with each of these: {'; '.join(every[:_NAMED])}{more}."
-        return (told,) if every else ()
+        first = self._program.last_line if self._program is not None else ""
+        others: dict[str, str] = {}
+        for what, error in self.in_vain.items():
+            if error and error != first and error not in known:
+                others.setdefault(error, what)
+        apart = [f"It fails otherwise {what}: {error}" for error, what in others.items()]
+        return (told, *apart[:_OTHERS]) if every else ()
 
 
 def run_program(
@@ -158,7 +167,12 @@ def run_program(
         tick=lambda passed: progress(f"running {shown}", passed),
     )
     code = ran.code if ran.ended is Termination.ITSELF else None
-    return Ending(code=code, text=places.back(ran.output or ran.why), command=shown)
+    return Ending(
+        code=code,
+        text=places.back(ran.output or ran.why),
+        command=shown,
+        started=ran.ended is not Termination.NOT_STARTED,
+    )
 
 
 def in_environment(original: Original) -> tuple[str, ...]:
@@ -277,6 +291,7 @@ class Examination:
         if not ended.ok:
             again = "still" if before is not None and not before.ok else "now"
             self._wrong.append(f"the program {again} {ended.words}: {ended.last_line}")
+            self._wrong += [f"and then: {one}" for one in ended.further]
         return ended
 
     def _compare_problems(self) -> None:

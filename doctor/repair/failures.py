@@ -7,7 +7,7 @@ program stops again later on.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 _FRAME = re.compile(r'^\s{0,200}File "([^"\n]{1,1000})", line (\d{1,9})')
@@ -20,8 +20,13 @@ _NOTICE = re.compile(
     r"|ProcessGroup\w{1,20}\.cpp:\d+\] Warning: WARNING: destroy_process_group\(\) was not called"
 )
 """What JAX and torch write below a traceback: on its frames, on what was not ended."""
-_RANK = re.compile(r"^\[(?:rank|default|Rank )\d{1,6}\]:\s?")
-"""What torch and torchrun write in front of each line of a process."""
+_RANK = re.compile(r"^(?:\[(?:rank|default|Rank )\d{1,6}\]:|INTERNALERROR>)\s?")
+"""What torch, torchrun and pytest write in front of each line of a process."""
+_TEST_FRAME = re.compile(r"^(\S[^\n:]{0,1000}\.py):(\d{1,9}): ")
+_TEST_SAYS = re.compile(r"^E {1,40}(\S.{0,2000})")
+_TEST_TITLE = re.compile(r"^_{3,200} .{1,300} _{3,200}$")
+_TEST_END = "___ the end ___"
+"""How pytest shows a traceback: https://docs.pytest.org/en/stable/how-to/output.html"""
 _SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
 
 
@@ -36,6 +41,15 @@ class Frame(NamedTuple):
         """Return the first folder or module below site-packages, empty elsewhere."""
         found = _SITE.search(self.path)
         return found[1].removesuffix(".py") if found else ""
+
+    @property
+    def place(self) -> str:
+        """Return the path below site-packages, else the whole one.
+
+        Where paths are relative, as in pytest, each copy of an environment has another one.
+        """
+        found = _SITE.search(self.path)
+        return self.path[found.start() :] if found else self.path
 
 
 class Failure(NamedTuple):
@@ -52,14 +66,16 @@ class Failure(NamedTuple):
     @property
     def mark(self) -> tuple[str, str]:
         """Return what tells one failure from another: the innermost file, and the message."""
-        inner = self.frames[-1].path if self.frames else ""
+        inner = self.frames[-1].place if self.frames else ""
         return inner, _VARYING.sub("", self.error)
 
 
 def failure_of(text: str) -> Failure:
-    """Return the last failure that an output shows."""
+    """Return the last failure that an output shows; of several tests, that of the first one."""
     every_line = text.splitlines()[-_LINES:]
     lines = telling([_RANK.sub("", line[:_LONGEST]) for line in every_line])
+    if (of_test := of_first_test(text)) is not None:
+        return of_test
     last: list[Frame] = []
     every: list[Frame] = []
     after = 0
@@ -76,7 +92,7 @@ def failure_of(text: str) -> Failure:
     first = next((number for number, line in enumerate(rest) if line[:1] != " "), len(rest))
     said = [line.strip() for line in rest[first:]]
     if not last:
-        said = [line for line in said[-_ERROR_LINES:] if _ERRS.search(line)] or said[-1:]
+        said = _errors(said[-_ERROR_LINES:]) or said[-1:]
     flush = [line for line in lines if line.strip() and not line.startswith(" ")]
     return Failure(
         tuple(last),
@@ -84,6 +100,38 @@ def failure_of(text: str) -> Failure:
         " ".join(said[:_ERROR_LINES])[:_LONGEST],
         " ".join(flush[-_CHAIN_LINES:]),
     )
+
+
+def _errors(lines: Sequence[str]) -> list[str]:
+    """Return the lines that speak of an error, and what follows one that ends with a colon."""
+    before = ["", *lines]
+    return [
+        line
+        for line, above in zip(lines, before, strict=False)
+        if _ERRS.search(line) or (above.endswith(":") and _ERRS.search(above))
+    ]
+
+
+def of_first_test(text: str) -> Failure | None:
+    """Return the first failure that pytest shows, None where it shows none."""
+    return next(of_tests(text), None)
+
+
+def of_tests(text: str) -> Iterator[Failure]:
+    """Yield the failures that pytest shows, one of each test."""
+    frames: list[Frame] = []
+    said: list[str] = []
+    lines = (one[:_LONGEST] for one in text.splitlines()[-_LINES:])
+    for line in (*lines, _TEST_END):
+        if _TEST_TITLE.match(line):
+            if frames and said:
+                error = " ".join(said[:_ERROR_LINES])[:_LONGEST]
+                yield Failure(tuple(frames), tuple(frames), error, " ".join(said[:_CHAIN_LINES]))
+            frames, said = [], []
+        elif found := _TEST_SAYS.match(line):
+            said.append(found[1])
+        elif found := _TEST_FRAME.match(line):
+            frames.append(Frame(found[1], int(found[2])))
 
 
 def telling(lines: Sequence[str]) -> list[str]:
@@ -111,10 +159,16 @@ def is_detour(before: Failure, after: Failure, moved: Collection[str] = ()) -> b
     return before.mark != after.mark and _lines_apart(before, after, moved) >= 0
 
 
+def is_another(before: Failure, after: Failure, *words: str) -> bool:
+    """Say whether a failure is another one, and its message has none of some words."""
+    named = any(_speaks_of(after, word) for word in words)
+    return before.mark[1] != after.mark[1] and not named
+
+
 def _lines_apart(before: Failure, after: Failure, moved: Collection[str]) -> int:
     """Return how many lines further the later failure is, where their ways part; 0: unknown."""
     for one, other in zip(before.frames, after.frames, strict=False):
-        if one.path != other.path or other.top in moved:
+        if one.place != other.place or other.top in moved:
             break
         if one.line != other.line:
             return other.line - one.line

@@ -109,7 +109,8 @@ def prove(
         best, others = _within_lists(best, (*tried, *others), original)
     plan = noted(best.plan, bounds_of(original, original.packages)) if best.ok else best.plan
     if not best.ok:
-        plan = msgspec.structs.replace(plan, notes=(*plan.notes, *bench.words_in_vain()))
+        why = plan.proof.why if plan.proof is not None else ""
+        plan = msgspec.structs.replace(plan, notes=(*plan.notes, *bench.words_in_vain(why)))
     return best._replace(plan=msgspec.structs.replace(plan, alternatives=_alone(others)))
 
 

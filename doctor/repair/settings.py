@@ -77,6 +77,8 @@ _OF_TOOLS = re.compile(
     r"^(?:PIP|UV|GIT|SSH|XDG|DBUS|DOCTOR|NPM|CI|GITHUB)_|^(?:EDITOR|PAGER|SHLVL)$"
 )
 _SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|PROXY", re.IGNORECASE)
+_A_NAME = re.compile(r"\b[A-Z][A-Z0-9]{0,40}_[A-Z0-9_]{1,60}\b|\b[A-Z]{5,40}\b")
+"""A name of several parts, or of one long word."""
 _GOES_ON = re.compile(r"[\w./-]")
 _MOST, _SHORT = 6, 5
 _OF_PYTHON = (
@@ -87,12 +89,14 @@ _OF_PYTHON = (
 _EVERY_OF_PYTHON = frozenset(name for names in _OF_PYTHON for name in names)
 _LOCALE = ("LC_ALL", "LC_CTYPE", "LANG", "LC_TIME", "LC_NUMERIC", "LANGUAGE")
 _ON_LOCALE = re.compile(r"codec can't|Unicode\w{1,10}Error|locale|ascii", re.IGNORECASE)
-_NOT_FOUND = re.compile(
+NOT_FOUND = re.compile(
     r"FileNotFoundError|NotADirectoryError|No such file|(?:does not|doesn't) exist|not found"
     r"|invalid path|could not find|cannot open|can't open",
     re.IGNORECASE,
 )
+"""How programs say that a file is not there."""
 _A_PATH = re.compile(r"(?:^|[\s'\"(=])(?:/|[A-Za-z]:\\)[\w.-]")
+_NO_MODULE = re.compile(r"No module named '([\w.]{1,200})'")
 _PARTS = re.compile(r"[\s,;|=]+")
 
 
@@ -101,7 +105,8 @@ def without_settings(
 ) -> Iterator[tuple[str, tuple[Step, ...]]]:
     """Yield ways to start without one variable that is set: its name, and the steps.
 
-    `by_value`: only those whose value the message has, such as the path of a compiler that is gone.
+    `by_value`: only those that the message names, or whose value it has, such as the path of a
+    compiler that is gone.
     """
     tops = dict.fromkeys(frame.top for frame in reversed(failure.every) if frame.top)
     begins = {one for top in tops for one in _FURTHER.get(top, (f"{top.upper()}_",))}
@@ -114,8 +119,7 @@ def without_settings(
     named = [name for name in NAME.findall(failure.chain) if _READ.match(name)]
     own = sorted(name for name in env if name.startswith(tuple(begins)))
     own = [name for name in own if not _is_there(env[name])]
-    told = [name for name in sorted(env) if _says(failure, name, env[name])]
-    told += [*_of_python(failure, env), *_gone(failure, env)]
+    told = [*spoken_of(failure, env), *_of_python(failure, env), *_gone(failure, env)]
     kept = [one for one in (*named, *own) if not _KEPT.search(one) and not by_value]
     # A copy has folders of its own for caches, so that their variables change nothing there.
     every = [one for one in dict.fromkeys((*kept, *told)) if env.get(one) and one not in CACHES]
@@ -123,15 +127,34 @@ def without_settings(
         yield name, leaving_out([name])
 
 
+def spoken_of(failure: Failure, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the variables whose value the last message has, then those that it names.
+
+    Those of the shell stay, and the caches that a copy has of its own. What a message says to set
+    is no cause of it.
+    """
+    named = [one for one in _A_NAME.findall(failure.error) if env.get(one)]
+    named = [
+        one
+        for one in named
+        if not (_OF_THE_SHELL.match(one) and one not in _EVERY_OF_PYTHON)
+        and not _SECRET.search(one)
+    ]
+    told = [one for one in sorted(env) if env[one] and _says(failure, one, env[one])]
+    return tuple(one for one in dict.fromkeys((*told, *named)) if one not in CACHES)
+
+
 def suspected(env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the variables that may change what a program does, whatever its failure says.
 
-    Those of the shell, secrets, what keeps off the network, and paths of what is there stay.
+    Those of the shell, secrets, what keeps off the network, and paths of what is there stay. So do
+    the caches that a copy has of its own: they were other folders when the program failed.
     """
     return tuple(
         name
         for name in sorted(env)
         if env[name]
+        and name not in CACHES
         and not (_OF_THE_SHELL.match(name) and name not in _EVERY_OF_PYTHON)
         and not (_SECRET.search(name) or "OFFLINE" in name or _OF_TOOLS.match(name))
         and not _is_there(env[name])
@@ -160,7 +183,7 @@ def _gone(failure: Failure, env: Mapping[str, str]) -> Iterator[str]:
     A message that names another file speaks of that one.
     """
     text = failure.error
-    if _NOT_FOUND.search(text):
+    if NOT_FOUND.search(text):
         for name, value in sorted(env.items()):
             apart = _OF_THE_SHELL.match(name) or _SECRET.search(name)
             may_be = not _A_PATH.search(text) or f"{value.rstrip('/')}/" in text
@@ -178,8 +201,14 @@ def _is_there(value: str) -> bool:
 
 def _says(failure: Failure, name: str, value: str) -> bool:
     """Say whether a failure speaks of the value of a variable: a word, or a path that is gone."""
-    if _OF_THE_SHELL.match(name) or _SECRET.search(name) or _is_there(value):
+    if _OF_THE_SHELL.match(name) or _is_there(value):
         return False
+    # A path that is gone is no secret: SSLKEYLOGFILE, a file of credentials.
+    if _SECRET.search(name):
+        return value.startswith("/") and _holds(failure.error, value)
+    missing = _NO_MODULE.search(failure.error)
+    if missing and re.match(rf"{re.escape(missing[1])}(?:[.:]|$)", value):
+        return True
     return any(_holds(failure.error, one) for one in dict.fromkeys((value, *_PARTS.split(value))))
 
 

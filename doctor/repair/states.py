@@ -170,7 +170,7 @@ class Trials:
             self._ended[steps] = self._run(plan, what)
         ending = self._ended[steps]
         if ending is not None and not ending.ok and what.startswith("with "):
-            self._bench.in_vain[what] = None
+            self._bench.in_vain[what] = ending.last_line
         return State(plan, ending) if ending is not None else None
 
     def _run(self, plan: Plan, what: str) -> Ending | None:

@@ -13,8 +13,10 @@ import msgspec
 
 from doctor.model.fixes import Step
 from doctor.model.plans import Plan
+from doctor.repair.beside import beside, own_steps
 from doctor.repair.damage import Damage, damaged, listed
 from doctor.repair.examination import Bench
+from doctor.repair.failures import is_another
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import combined, moved_names
 from doctor.repair.moved import moved_editables
@@ -23,7 +25,7 @@ from doctor.repair.project_settings import every_line, lines_spoken_of
 from doctor.repair.reading import tops
 from doctor.repair.rebuilding import rebuildings
 from doctor.repair.requests import Original
-from doctor.repair.settings import leaving_out, suspected, without_settings
+from doctor.repair.settings import leaving_out, spoken_of, suspected, without_settings
 from doctor.repair.shadows import shadows, unspoken
 from doctor.repair.states import State, Trials, is_as_far
 from doctor.repair.strays import strays
@@ -42,6 +44,8 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
     """Return a state in which the program comes further and no package moved; None without any."""
     return (
         by_reinstalling(state, trials, original)
+        or _by_files_beside(state, trials, original)
+        or _by_names(state, trials, original)
         or _by_renaming(state, trials, original, bench)
         or _by_settings_of_project(state, trials, original)
         or _by_new_places(state, trials, original)
@@ -72,6 +76,25 @@ def by_reinstalling(
         plan=msgspec.structs.replace(found.plan, notes=(*found.plan.notes, *notes)),
         again=True,
     )
+
+
+def _by_files_beside(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state with a package again whose program or data file names what is gone."""
+    roots = (original.request.check.observe.project.absolute(), original.host.cwd.parent)
+    facts = original.report.observation.facts
+    for one in beside(state.failure, trials.here, original.environment):
+        package = one.package
+        if package.direct_url:
+            again = Plan(title="", steps=own_steps(package, facts, roots))
+        else:
+            again = trials.plan_of_again([package])
+        if not again.steps or package.name in moved_names(state.plan):
+            continue
+        found = trials.ends(combined(state.plan, again), f"with {package.name} again")
+        if found is not None and trials.is_further(state, found, ()):
+            notes = (*found.plan.notes, f"{package.name} {package.version}: {one.why}.")
+            return found._replace(plan=msgspec.structs.replace(found.plan, notes=notes), again=True)
+    return None
 
 
 def _broken(state: State, trials: Trials, original: Original) -> list[Damage]:
@@ -225,6 +248,25 @@ def by_settings(
     return _first(state, trials, ways, goes_on)
 
 
+def _by_names(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state without one variable of the shell that the message speaks of.
+
+    Where it has the value, another failure is a step forward, wherever it lies: the program goes
+    another way then, so that lines tell nothing. Not where it asks for the variable.
+    """
+    env = {**original.host.env, **set_by(state.plan)}
+    other: State | None = None
+    for name in spoken_of(state.failure, env):
+        plan = combined(state.plan, Plan(title="", steps=leaving_out([name])))
+        found = trials.ends(plan, f"with {name} unset")
+        if found is not None and trials.is_further(state, found, [name]):
+            return found
+        valued = name not in state.failure.error
+        if valued and found is not None and is_another(state.failure, found.failure, name):
+            other = other or found
+    return other
+
+
 def _first(
     state: State, trials: Trials, names: Sequence[str], goes_on: Callable[[], bool]
 ) -> State | None:
@@ -244,11 +286,14 @@ def _first(
 
 
 def _less(state: State, trials: Trials, names: Sequence[str]) -> State | None:
-    """Return the state without some variables, where the program comes further."""
+    """Return the state without some variables, where the program comes further.
+
+    A failure that names one of them is no step forward: the program asks for it.
+    """
     plan = combined(state.plan, Plan(title="", steps=leaving_out(names)))
     what = names[0] if len(names) == 1 else f"{len(names)} variables"
     found = trials.ends(plan, f"with {what} unset")
-    return found if found is not None and trials.is_further(state, found, ()) else None
+    return found if found is not None and trials.is_further(state, found, names) else None
 
 
 def _by_building(state: State, trials: Trials, original: Original) -> State | None:

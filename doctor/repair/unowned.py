@@ -23,7 +23,7 @@ from doctor.environments.environment import Environment
 from doctor.host import read_regular
 from doctor.model.fixes import Command, Step
 from doctor.observe.scene import Distribution
-from doctor.repair.damage import listed
+from doctor.repair.damage import every_path
 from doctor.repair.failures import Failure
 
 _AT_START = ("sitecustomize", "usercustomize")
@@ -40,7 +40,7 @@ def unowned(
     failure: Failure, here: Mapping[str, Distribution], environment: Environment
 ) -> Iterator[tuple[Path, Step, str]]:
     """Yield such a file, the step that gives it another name, and a note."""
-    owned = {one.folder.parent / path for one in here.values() for path in listed(one)}
+    owned = {one.folder.parent / path for one in here.values() for path in every_path(one)}
     owned |= {folder for path in owned for folder in path.parents}
     found = dict[Path, str]()
     for site in environment.own_folders:

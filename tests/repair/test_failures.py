@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.repair.ending import Ending
 from doctor.repair.failures import came_further, failure_of, is_detour
 
 _SITE = "/env/lib/python3.11/site-packages"
@@ -23,6 +24,8 @@ def test_the_last_traceback_is_the_failure_and_the_others_stay_in_its_chain() ->
     assert [frame.top for frame in found.every] == ["core", "", "beta"]
     assert "undefined symbol" in found.chain
     assert failure_of("Segmentation fault\n").error == "Segmentation fault"
+    below = "Sphinx version error:\nThe docs.help extension needs 5.0\n"
+    assert failure_of(below).error == below.replace("\n", " ").strip()
 
 
 @pytest.mark.parametrize(
@@ -84,3 +87,37 @@ def test_indented_details_are_a_part_of_the_message() -> None:
         "  Input should be an integer, input_value='eighty'\n"
     )
     assert failure_of(text).error.endswith("input_value='eighty'")
+
+
+_OF_TESTS = """
+___________________ ERROR collecting tests/test_a.py ___________________
+tests/test_a.py:1: in <module>
+    from lab import read
+.venv/lib/python3.11/site-packages/lab/core.py:7: in <module>
+    import beta
+E   ModuleNotFoundError: No module named 'beta'
+___________________ ERROR collecting tests/test_b.py ___________________
+tests/test_b.py:1: in <module>
+E   ModuleNotFoundError: No module named 'gamma'
+=========================== short test summary info ============================
+ERROR tests/test_a.py
+2 errors in 0.51s
+"""
+
+
+def test_the_first_failure_of_several_tests_is_the_one() -> None:
+    """The tool shows it in a form of its own, and its last line only counts."""
+    found = failure_of(_OF_TESTS)
+    assert found.error == "ModuleNotFoundError: No module named 'beta'"
+    assert [(frame.top, frame.line) for frame in found.frames] == [("", 1), ("lab", 7)]
+    ended = Ending(code=2, text=_OF_TESTS)
+    assert ended.last_line == found.error
+    assert ended.further == ("ModuleNotFoundError: No module named 'gamma'",)
+    second = failure_of(_OF_TESTS.partition("'beta'\n")[2])
+    assert second.error == "ModuleNotFoundError: No module named 'gamma'"
+    assert came_further(found, second)
+    copied = failure_of(_OF_TESTS.replace(".venv", "../.doctor-clone-1/.venv"))
+    assert copied.mark == found.mark
+    inner = _text((f"{_SITE}/plug.py", 3), error="ValueError: no plugin")
+    inner = "".join(f"INTERNALERROR> {line}\n" for line in inner.splitlines())
+    assert [frame.top for frame in failure_of(inner).frames] == ["plug"]

@@ -13,9 +13,9 @@ from doctor.environments.environment import Environment, environment_at
 from doctor.host import Host
 from doctor.model.fixes import Step
 from doctor.repair.commands import variables
-from doctor.repair.failures import failure_of
+from doctor.repair.failures import failure_of, is_another
 from doctor.repair.intruders import without_intruders
-from doctor.repair.settings import leaving_out, suspected, without_settings
+from doctor.repair.settings import leaving_out, spoken_of, suspected, without_settings
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
 _SYMBOL = failure_of("ImportError: /env/libtorch.so: undefined symbol: ncclFoo")
@@ -132,7 +132,7 @@ def test_a_value_that_the_message_has_comes_before_other_settings() -> None:
     names = [name for name, _ in without_settings(failure_of(text), env)]
     assert names == ["TORCH_LOGS", "CXX"]
     found = without_settings(failure_of(text), env, by_value=True)
-    assert [name for name, _ in found] == ["CXX"]
+    assert [name for name, _ in found] == ["CXX", "TORCH_LOGS"]
 
 
 def test_a_variable_of_python_and_a_path_that_is_gone_need_not_be_named(tmp_path: Path) -> None:
@@ -166,3 +166,31 @@ def test_any_variable_may_be_the_matter_but_not_those_of_the_shell(tmp_path: Pat
     apart = {"PWD": "/x", "PIP_INDEX_URL": "x", "HF_HUB_OFFLINE": "1", "LAB_TOKEN": "x"}
     assert suspected({**env, **apart}) == ("LAB_MODE", "PYTHONUTF8")
     assert [variables(step) for step in leaving_out(["LAB_MODE"])] == [{"LAB_MODE": None}]
+
+
+def test_a_path_and_a_module_that_are_gone_are_spoken_of() -> None:
+    """Whatever the name of the variable says: a path is no secret."""
+    env = {
+        "SSLKEYLOGFILE": "/gone/ssl.log",
+        "LAB_SETTINGS_MODULE": "old.settings",
+        "LAB_TOKEN": "old.settings",
+        "LAB_THREADS": "many",
+        "XDG_CACHE_HOME": "/gone/cache",
+    }
+    for text, found in (
+        ("FileNotFoundError: No such file or directory: '/gone/ssl.log'", ("SSLKEYLOGFILE",)),
+        ("ModuleNotFoundError: No module named 'old'", ("LAB_SETTINGS_MODULE",)),
+        ("ModuleNotFoundError: No module named 'older'", ()),
+        ("ValueError: LAB_THREADS has to be a number", ("LAB_THREADS",)),
+        ("OSError: XDG_CACHE_HOME: /gone/cache", ()),
+    ):
+        assert spoken_of(failure_of(text), env) == found, text
+    assert "XDG_CACHE_HOME" not in suspected(env)
+
+
+def test_a_failure_that_asks_for_the_variable_is_no_step_forward() -> None:
+    before = failure_of("ModuleNotFoundError: No module named 'old'\n")
+    asks = failure_of("Error: set LAB_APP to the module of your program\n")
+    assert not is_another(before, asks, "LAB_APP")
+    assert is_another(before, failure_of("Error: no table users\n"), "LAB_APP")
+    assert not is_another(before, before, "LAB_APP")

@@ -20,6 +20,7 @@ from tests.sites import install, site_of
 def test_what_hides_what_failed_and_what_runs_at_each_start(tmp_path: Path) -> None:
     prefix = tmp_path / "env"
     files = {"table.py": "", "words/__init__.py": "", "words/list.py": ""}
+    files["words-nspkg.pth"] = "import sys, types, os\n"
     install(prefix, "table", "1.0", files=files)
     site = site_of(prefix)
     for path in ("table.so", "words/list.so", "words/other.so", "notes.txt", "_virtualenv.py"):
