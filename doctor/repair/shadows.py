@@ -94,13 +94,13 @@ def shadows(
     `modules` are those of the installed packages, `folder` is where a program without a file runs,
     `listed` are the folders of PYTHONPATH: of one that has more than such files, they go alone.
     """
-    place = _place(failure, environment, folder)
-    every = _hiding(place, modules) if place is not None else ()
-    for shadow in every:
-        if _is_spoken_of(shadow, failure):
-            yield shadow
+    places = _places(failure, environment, folder)
+    for place in places:
+        for shadow in _hiding(place, modules):
+            if _is_spoken_of(shadow, failure):
+                yield shadow
     for one in [Path(one) for one in listed if Path(one).is_absolute()]:
-        if one != place and not is_inside(str(one), environment):
+        if one not in places and not is_inside(str(one), environment):
             hiding = list(_hiding(one, modules))
             if len(hiding) < len(_modules(one)):
                 named = [shadow._replace(folder=str(one)) for shadow in hiding]
@@ -114,21 +114,34 @@ def unspoken(
 
     What a library makes of a failed import is often another message.
     """
-    place = _place(failure, environment, folder)
+    places = _places(failure, environment, folder)
     # A program imports its own file on purpose, unless a library of this traceback came first.
-    for shadow in _hiding(place, modules) if place is not None else ():
+    for shadow in (one for place in places for one in _hiding(place, modules)):
         if not _is_spoken_of(shadow, failure) and any(one.top for one in failure.every):
             yield shadow
 
 
-def _place(failure: Failure, environment: Environment, folder: Path) -> Path | None:
-    """Return the folder of a failing program; None where it is a part of the environment."""
+def _places(failure: Failure, environment: Environment, folder: Path) -> list[Path]:
+    """Return the folders of a failing program that Python may look in first.
+
+    That is the folder of its first file, and where that is a part of a package, the one that has
+    the package: `python -m` puts the working folder there. None is a part of the environment.
+    """
     own = [frame.path for frame in failure.every if not _LIBRARY.search(frame.path)]
     own = [path for path in own if not path.startswith("<")]
     place = Path(own[0]).parent if own else folder
     place = place if place.is_absolute() else folder / place
-    inside = is_inside(str(place / "x"), environment) and _LIBRARY.search(f"{place}/")
-    return None if inside else place
+    found = [place]
+    if own and Path(own[0]).name == "__main__.py":
+        place = place.parent
+    while place != place.parent and (place / "__init__.py").is_file():
+        place = place.parent
+    found += [] if place in found else [place]
+    return [one for one in found if not _is_of_environment(one, environment)]
+
+
+def _is_of_environment(place: Path, environment: Environment) -> bool:
+    return is_inside(str(place / "x"), environment) and bool(_LIBRARY.search(f"{place}/"))
 
 
 def _modules(place: Path) -> list[Path]:

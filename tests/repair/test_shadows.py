@@ -43,3 +43,17 @@ def test_a_name_of_the_standard_library_counts_without_a_word_about_it(tmp_path:
     (one,) = unspoken(failure, {"lab"}, around, tmp_path)
     assert one.file.name == "secrets.py"
     assert not list(unspoken(failure_of(text), {"lab"}, around, tmp_path))
+
+
+def test_python_m_looks_in_the_folder_that_has_the_package(tmp_path: Path) -> None:
+    """The first file of the traceback lies in the package, and the file beside it."""
+    for name, init in (("blog", True), ("app", False)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ("__init__.py" if init else "__main__.py")).write_text("")
+    (tmp_path / "secrets.py").write_text("")
+    around = environment_at(Path(sys.executable), Host())
+    error = "AttributeError: module 'secrets' has no attribute 'token_hex'"
+    for inner in ("blog/__init__.py", "app/__main__.py"):
+        text = f'{_TRACE.format("")}  File "{tmp_path}/{inner}", line 2, in <module>\n{error}\n'
+        (one,) = shadows(failure_of(text), set(), around, tmp_path / "elsewhere")
+        assert one.file == tmp_path / "secrets.py"
