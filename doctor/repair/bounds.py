@@ -23,7 +23,7 @@ from doctor.repair.limits import departed
 from doctor.repair.lists import Bound, Lists, lists_of
 from doctor.repair.requests import Original
 
-_SHOWN = 3
+_SHOWN, _WORDS = 3, 20
 
 
 def bounds_of(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
@@ -56,11 +56,17 @@ def _locked(original: Original) -> Iterator[Bound]:
 
 
 def project_lists(original: Original) -> Lists:
-    """Return what the lists of the working folder ask for, and those beside the program."""
+    """Return what the lists of the working folder ask for, and those beside the program.
+
+    That is a file of Python, or a file or folder of the project that the command names (`docs`).
+    """
     root, cwd = original.request.check.observe.project.absolute(), original.host.cwd
+    words = [word for word in original.request.program[1:] if word and word[0] not in "-/"]
     programs = [cwd / word for word in original.request.program if word.endswith(".py")]
-    beside = [path.parent for path in programs if path.is_file()]
-    folders = dict.fromkeys(Path(os.path.normpath(one)) for one in (root, *beside[:1]))
+    beside = [path.parent for path in programs if path.is_file()][:1]
+    named = [cwd / word for word in words[:_WORDS]]
+    beside += [one if one.is_dir() else one.parent for one in named if one.exists()]
+    folders = dict.fromkeys(Path(os.path.normpath(one)) for one in (root, *beside))
     try:
         markers = marker_environment(interpreter_of(original.environment))
     except TargetError:

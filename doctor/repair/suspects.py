@@ -24,6 +24,8 @@ from doctor.repair.reading import every_line, tops
 
 _MOST, _FILES, _BYTES, _CLASSES, _DEEPEST = 6, 600, 1 << 18, 4, 200
 _QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
+_NAMED = re.compile(r"\b[A-Za-z][A-Za-z0-9]{2,60}(?:[._-][A-Za-z0-9]{1,60}){0,4}\b")
+"""What may be the name of a package or a module."""
 _WORD = re.compile(r"\b[A-Z][A-Za-z0-9]{3,60}\b")
 _CALLED = re.compile(r"\b([A-Z]\w{2,60})\.\w{1,60}\(\)|'([A-Z]\w{2,60})' object")
 """A class of which a method is called, or an object is spoken of."""
@@ -51,9 +53,8 @@ def suspects(
         if name in here and not _is_heavy(name) and name not in ranked:
             ranked[name] = (rank, up)
 
-    for word in _QUOTED.findall(failure.error):
-        top = word.partition(".")[0]
-        add(owners.get(top, normalize_name(top)), 0, up=True)
+    for rank, name in _spoken(failure, owners):
+        add(name, rank, up=True)
     passed = [owners[frame.top] for frame in reversed(failure.every) if frame.top in owners]
     for rank, name in enumerate(dict.fromkeys(passed), 1):
         add(name, rank, up=True)
@@ -77,6 +78,18 @@ def suspects(
     order = sorted(ranked, key=lambda name: (name not in late, ranked[name][0]))
     far = {name for name, (rank, _) in ranked.items() if rank == len(here) and name not in late}
     return tuple(Suspect(name, ranked[name][1]) for name in order if name not in far)[:_MOST]
+
+
+def _spoken(failure: Failure, owners: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield the names in a message, with their ranks: those in quotes first.
+
+    Others count where a program ends with a message of its own, without a traceback.
+    """
+    for word in _QUOTED.findall(failure.error):
+        top = word.partition(".")[0]
+        yield 0, owners.get(top, normalize_name(top))
+    for word in _NAMED.findall(failure.error) if not failure.frames else ():
+        yield (1 if re.search(r"[._-]", word) else 2), owners.get(word, normalize_name(word))
 
 
 def beneath(

@@ -194,3 +194,15 @@ def test_what_installers_refuse_to_leave_is_known(tmp_path: Path) -> None:
     forced.write_text("click<9\n")
     found = lists_of((tmp_path,), {"UV_CONSTRAINT": str(forced)}, None).bounds
     assert limits_of(found, forced=True) == {"click": "<9"}
+
+
+def test_the_list_of_a_folder_that_the_command_names_leads(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/requirements.txt").write_text("numpy<2\n")
+    original = _original(tmp_path)
+    host = msgspec.structs.replace(original, host=Host(cwd=tmp_path))
+    assert limits_of(bounds_of(host, _HERE)) == {}
+    program = ("sphinx-build", "-b", "html", "docs", "out")
+    request = msgspec.structs.replace(original.request, program=program)
+    named = msgspec.structs.replace(host, request=request)
+    assert limits_of(bounds_of(named, _HERE)) == {"numpy": "<2"}

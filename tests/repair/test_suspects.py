@@ -64,3 +64,17 @@ def test_what_an_extra_asks_for_is_suspected_if_it_came_late(tmp_path: Path) -> 
     )
     found = [one.name for one in suspects(failure_of(text), here, around)]
     assert found == ["hasher", "deep", "passes"]
+
+
+def test_a_message_without_a_traceback_names_packages_as_they_are(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    for name in ("docs_help", "frames", "used"):
+        _package(site, name)
+    real = environment_at(Path(sys.executable), Host())
+    around = msgspec.structs.replace(real, root=tmp_path, folders=(site,))
+    here = {one.name: one for one in installed([str(site)])}
+    text = "The docs.help extension used by this project needs at least Frames v5.0\n"
+    found = [one.name for one in suspects(failure_of(text), here, around)]
+    assert found == ["docs-help", "used", "frames"]
+    traced = f'Traceback (most recent call last):\n  File "/p/x.py", line 1\nValueError: {text}'
+    assert suspects(failure_of(traced), here, around) == ()
