@@ -62,9 +62,15 @@ def _units(plan: Plan) -> list[_Unit]:
             found[name_in(text)] = name_in(text)
         # What is installed in another release need not go first.
         gone = {*uninstalled(step)} & named_in(plan).keys()
-        if step.edit is not None or variables(step) is not None or gone:
+        if step.edit is not None or variables(step) is not None or gone or _renamed(step):
             found[f"step {number}"] = step
     return list(found.values())
+
+
+def _renamed(step: Step) -> str:
+    """Return the name of the file that a step renames; empty where it does something else."""
+    argv = step.command.argv if step.command is not None else ()
+    return PurePath(argv[-2]).name if len(argv) > 2 and argv[0] == "mv" else ""
 
 
 def _less(plan: Plan, units: Sequence[_Unit]) -> Plan:
@@ -87,5 +93,7 @@ def _word(step: Step) -> str:
         return f"the change of {PurePath(step.edit.file).name}"
     if gone := uninstalled(step):
         return f"the removal of {enumerate_words(gone)}"
+    if name := _renamed(step):
+        return f"another name for {name}"
     names = [*(variables(step) or {})]
     return f"the change of {enumerate_words(names)}" if names else "a variable"

@@ -51,3 +51,10 @@ def test_what_an_older_release_asked_for_is_no_longer_needed() -> None:
         for who, what in (("numcodecs", "typing-extensions"), ("pandas", "tzdata"))
     ]
     assert still_needed(problems, {"numcodecs"}) == {"tzdata"}
+
+
+def test_a_file_keeps_its_name_where_the_program_does_without_another() -> None:
+    rename = Step(command=Command(argv=("mv", "-i", "/e/PIL", "/e/PIL.old")))
+    plan = Plan(title="", steps=(rename, _INSTALL))
+    left = pruned(State(plan, Ending(code=0, text="")), _NeedsIdna(), {"click"}, lambda: True).plan
+    assert left.steps == (_INSTALL,)
