@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from doctor.base.text import one_line
-from doctor.repair.failures import of_first_test, of_tests, telling
+from doctor.repair.failures import failure_of, of_first_test, of_tests, telling
 
 _FURTHER = 3
 
@@ -41,6 +41,9 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
         """
         if test := of_first_test(self.text):
             return one_line(test.error, 300)
+        found = failure_of(self.text)
+        if not found.frames:
+            return one_line(found.error, 300)
         lines = telling([line for line in self.text.splitlines() if line.strip()])
         return one_line(lines[-1], 300) if lines else ""
 

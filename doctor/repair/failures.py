@@ -13,7 +13,7 @@ from typing import NamedTuple
 _FRAME = re.compile(r'^\s{0,200}File "([^"\n]{1,1000})", line (\d{1,9})')
 _BEGIN = "Traceback (most recent call last)"
 _LINES, _LONGEST, _ERROR_LINES, _CHAIN_LINES = 20_000, 2000, 20, 100
-_ERRS = re.compile(r"\b(?:error|ERROR|Error|fatal|FATAL)\b:?")
+_ERRS = re.compile(r"\b(?:error|ERROR|[A-Z]?\w{0,60}Error|fatal|FATAL)\b:?")
 _VARYING = re.compile(r"0x[0-9a-fA-F]{1,32}|\d{1,40}")
 _NOTICE = re.compile(
     r"^\s{0,80}-{5,200}\s{0,80}$|has removed its internal frames"

@@ -25,6 +25,8 @@ def test_the_last_traceback_is_the_failure_and_the_others_stay_in_its_chain() ->
     assert "undefined symbol" in found.chain
     assert failure_of("Segmentation fault\n").error == "Segmentation fault"
     below = "Sphinx version error:\nThe docs.help extension needs 5.0\n"
+    hint = "[AttributeError]: module 'cache' has no Storage\nWARNING: add -v to see more\n"
+    assert Ending(code=1, text=hint).last_line == hint.splitlines()[0]
     assert failure_of(below).error == below.replace("\n", " ").strip()
 
 
