@@ -95,6 +95,23 @@ def is_met(version: str, specifier: str) -> bool:
     return may_meet(public(version), specifier)
 
 
+def wishes_of(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
+    """Return what lists for something else ask for, and the installed releases do not meet.
+
+    They decide nothing, but where a program fails on such a package, theirs is the next release to
+    try: tests fail on what the extra of the tests pins.
+    """
+    every = project_lists(original).bounds
+    return tuple(
+        one
+        for one in every
+        if not one.leads
+        and one.specifier
+        and one.name in here
+        and not is_met(here[one.name], one.specifier)
+    )
+
+
 def limits_of(bounds: Sequence[Bound], *, forced: bool = False) -> dict[str, str]:
     """Return the specifier for each package that the leading lists name.
 

@@ -31,11 +31,7 @@ def by_lists(
     `limits` are specifiers by name; `held` packages stay. What left a lock together goes back
     together, where no single package helps.
     """
-    out = {
-        one.name
-        for one in bounds
-        if one.leads and not is_met(trials.releases[one.name], one.specifier)
-    }
+    out = {one.name for one in bounds if not is_met(trials.releases[one.name], one.specifier)}
     out -= moved_names(state.plan).union(held)
     blamed = suspects(state.failure, trials.here, environment) if out else ()
     shelf = trials.shelf(state, limits)

@@ -35,6 +35,7 @@ from doctor.repair.bounds import (
     leaves_pins,
     limits_of,
     project_lists,
+    wishes_of,
 )
 from doctor.repair.by_lists import by_lists
 from doctor.repair.ending import Ending
@@ -101,6 +102,7 @@ class _Search:
         self._here = self._trials.here
         self._others = OtherReleases(self._trials, self._environment, self._goes_on)
         self._bounds = bounds_of(original, self._trials.releases)
+        self._wishes = wishes_of(original, self._trials.releases)
         self._limits: Mapping[str, str] = limits_of(self._bounds)
         self._forced: Mapping[str, str] = limits_of(self._bounds, forced=True)
         self._listed = frozenset(one.name for one in project_lists(original).bounds)
@@ -223,8 +225,15 @@ class _Search:
         return by_reinstalling(state, self._trials, self._original, shared=True)
 
     def _by_lists(self, state: State) -> State | None:
-        held, limits = self._bench.held, (self._bounds, self._within)
-        return by_lists(state, self._trials, self._environment, *limits, held, self._goes_on)
+        around, held = self._environment, self._bench.held
+        leading = tuple(one for one in self._bounds if one.leads)
+        for bounds in (leading, self._wishes):
+            within = {one.name: one.specifier for one in self._wishes} if bounds != leading else {}
+            within |= self._within
+            found = by_lists(state, self._trials, around, bounds, within, held, self._goes_on)
+            if found is not None or self._bench.held != held:
+                return found
+        return None
 
     def _by_advice(self, state: State) -> State | None:
         facts = self._original.report.observation.facts

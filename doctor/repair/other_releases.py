@@ -19,8 +19,12 @@ _ORDER = tuple(
     for leap in (False, True)
 )
 """Whether the likelier direction is tried, how far along its releases, and to a major release."""
-_OF_LATE = ((False, 0.0), (True, 1.0), (False, 1.0), (False, 0.5))
-"""Whether a package that came late goes up, and how far along its releases: it departed."""
+_MAJOR = -1.0
+_OF_LATE = ((False, 0.0), (False, _MAJOR), (True, 1.0), (False, 1.0), (False, 0.5))
+"""Whether a package that came late goes up, and how far along its releases: it departed.
+
+People lift a package to its next major release, so the last one before that comes early.
+"""
 
 _TOGETHER, _NEAREST = 1.0, 2
 """Seconds between two packages of one installation, and the nearest lines that are tried."""
@@ -128,7 +132,7 @@ class OtherReleases:
             release = shelf.newest(name, shelf.bound(name, up=up, leap=leap))
         else:
             lines = shelf.lines(name, up=up, leap=leap)
-            release = lines[round(share * (len(lines) - 1))] if lines else ""
+            release = along(lines, share, self._here[name].version)
         return self._trials.with_release(state, name, release) if release else None
 
     def nearer(self, state: State, found: State, name: str, lines: Sequence[str]) -> State:
@@ -143,3 +147,13 @@ class OtherReleases:
             else:
                 low = middle + 1
         return found
+
+
+def along(lines: Sequence[str], share: float, here: str) -> str:
+    """Return the release at a share of the way to the farthest; empty where there is none.
+
+    `_MAJOR` is the first one of an earlier major release than what is here.
+    """
+    if share == _MAJOR:
+        return next((one for one in lines if (major(one) or 0) < (major(here) or 0)), "")
+    return lines[round(share * (len(lines) - 1))] if lines else ""

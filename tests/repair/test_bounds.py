@@ -25,8 +25,10 @@ from doctor.repair.bounds import (
     noted,
     unmet_bounds,
     unmet_words,
+    wishes_of,
 )
 from doctor.repair.lists import Bound, lists_of
+from doctor.repair.other_releases import along
 from doctor.repair.prove import Attempted, _within_lists, without_held
 from doctor.repair.real import of_original, of_plan
 from doctor.repair.releases import Shelf
@@ -206,3 +208,19 @@ def test_the_list_of_a_folder_that_the_command_names_leads(tmp_path: Path) -> No
     request = msgspec.structs.replace(original.request, program=program)
     named = msgspec.structs.replace(host, request=request)
     assert limits_of(bounds_of(named, _HERE)) == {"numpy": "<2"}
+
+
+def test_a_list_for_tests_is_a_wish_where_it_is_not_met(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("numpy<1.20\n")
+    (tmp_path / "requirements-dev.txt").write_text("coverage==5.5\npandas<3\n")
+    (one,) = wishes_of(_original(tmp_path), _HERE)
+    assert (one.name, one.specifier) == ("coverage", "==5.5")
+
+
+def test_the_last_release_of_the_major_before_comes_early() -> None:
+    lines = ("8.0.2", "7.4.4", "7.3.2", "6.2.5", "3.7.4")
+    assert [along(lines, share, "8.1.1") for share in (0.0, -1.0, 1.0)] == [
+        *("8.0.2", "7.4.4", "3.7.4"),
+    ]
+    assert along(lines[:1], -1.0, "8.1.1") == ""
+    assert along((), 0.5, "8.1.1") == ""
