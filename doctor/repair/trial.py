@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,9 +21,11 @@ from doctor.host.removal import remove_tree
 from doctor.model.checks import Progress
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
+from doctor.observe.installed import distributions
 from doctor.redact import without_secrets
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task
+from doctor.repair.damage import changed
 from doctor.repair.examination import OFFLINE, Bench, Examination, Trial
 from doctor.repair.merging import install_of, name_in, steps_text
 from doctor.repair.merging import sources as built_from
@@ -192,14 +194,7 @@ class Runner:
         built = self._built(again)
         if built and self._original.request.check.observe.budget is None:
             limit = min(limit, BUILD_SECONDS)
-        ran = run_in(
-            self._copy,
-            step.command.argv,
-            {**step.command.env, **(OFFLINE if self._original.request.offline else {})},
-            Path(step.command.cwd) if step.command.cwd else self._project_or_scratch(each),
-            timeout=limit,
-            progress=lambda passed: self._progress(f"{label}: {doing(each.step)}", passed),
-        )
+        ran = self._run(step.command, each, label, limit)
         if ran.ok:
             return ""
         return (
@@ -207,6 +202,34 @@ class Runner:
             if built and _late(ran)
             else (f"{why_not(ran)} ({built})" if built else why_not(ran))
         )
+
+    def _run(self, command: Command, each: Task, label: str, limit: float) -> CompletedCommand:
+        """Run a command; what uv is to write again comes from its cache, where it lies there.
+
+        uv downloads it again otherwise, in each trial, and keeps every download.
+        """
+
+        def ran(more: Mapping[str, str]) -> CompletedCommand:
+            return run_in(
+                self._copy,
+                command.argv,
+                {**command.env, **more},
+                Path(command.cwd) if command.cwd else self._project_or_scratch(each),
+                timeout=limit,
+                progress=lambda passed: self._progress(f"{label}: {doing(each.step)}", passed),
+            )
+
+        if names := rewritten_by(each.step):
+            cached = ran(OFFLINE)
+            if cached.ok and not self._differ(names):
+                return cached
+        return ran(OFFLINE if self._original.request.offline else {})
+
+    def _differ(self, names: Collection[str]) -> bool:
+        """Say whether a package is not as its RECORD says: the cache shares its files, perhaps."""
+        folders = [str(one) for one in self._copy.environment.own_folders]
+        found = {one.name: one for one in distributions.installed(folders)}
+        return any(name not in found or changed(found[name]) for name in names)
 
     def _built(self, each: Task) -> str:
         """Return what a step compiles, in words; empty where it installs wheels alone."""
@@ -236,22 +259,25 @@ def doing(step: Step) -> str:
 def moved_by(step: Step, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
     """Return the packages that a step moved, and those that it wrote again, by name."""
     install = install_of(step)
-    again = set[str]()
-    if install is not None and any("reinstall" in word for word in install.head):
-        named = {
-            value
-            for word, value in zip(install.head, (*install.head[1:], ""), strict=True)
-            if word == "--reinstall-package"
-        }
-        named |= {word.partition("=")[2] for word in install.head if word.startswith(_AGAIN)}
-        named = named or {name_in(text) for text in install.requirements}
-        again = {normalize_name(name) for name in named}
+    again = rewritten_by(step)
+    if install is not None and not again and any("reinstall" in word for word in install.head):
+        again = {normalize_name(name_in(text)) for text in install.requirements}
     written = [
         Change(name=name, before=after[name], after=after[name])
         for name in again
         if name in after and before.get(name) == after[name]
     ]
     return with_rewritten(differences(before, after), written)
+
+
+def rewritten_by(step: Step) -> set[str]:
+    """Return the packages that a step of uv names to be written again."""
+    install = install_of(step)
+    head = install.head if install is not None else ()
+    pairs = zip(head, (*head[1:], ""), strict=True)
+    named = [value for word, value in pairs if word == "--reinstall-package"]
+    named += [word.partition("=")[2] for word in head if word.startswith(_AGAIN)]
+    return {normalize_name(name) for name in named}
 
 
 def with_rewritten(changes: Sequence[Change], written: Iterable[Change]) -> tuple[Change, ...]:

@@ -6,24 +6,30 @@ import base64
 import hashlib
 import platform
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
 
+from doctor.environments.clone import Clone
 from doctor.environments.environment import Environment, environment_at
-from doctor.host import Host
+from doctor.host import CompletedCommand, Host, Termination
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Plan
 from doctor.observe.installed.distributions import installed
 from doctor.repair import commands
-from doctor.repair.commands import Kind
+from doctor.repair.commands import Kind, Places
 from doctor.repair.damage import damaged, dead_links
 from doctor.repair.failures import failure_of
 from doctor.repair.merging import combined
+from doctor.repair.requests import Original
 from doctor.repair.resolve import conflict_words
 from doctor.repair.shadows import shadows
 from doctor.repair.suspects import beneath
+from doctor.repair.trial import Runner
 
 
 def _package(site: Path, name: str, tag: str) -> Path:
@@ -209,3 +215,35 @@ def test_what_no_hash_of_a_record_tells(site: Path) -> None:
     module.parent.rename(site / "elsewhere")
     (site / "video").symlink_to(site / "purged")
     assert dead_links(one) == (site / "video",)
+
+
+def test_what_uv_writes_again_comes_from_its_cache_unless_that_is_damaged(site: Path) -> None:
+    """A file that somebody edited in place may be the very file of the cache."""
+    file = _package(site, "core", "py3-none-any")
+    asked: list[str] = []
+
+    class _Copy:
+        environment = _around(site)
+        scratch = SimpleNamespace(folder=site)
+
+        def run(self, _argv: Sequence[str], **options: Any) -> CompletedCommand:
+            asked.append(options["env"].get("UV_OFFLINE", ""))
+            return CompletedCommand(ended=Termination.ITSELF, code=0)
+
+    request = SimpleNamespace(offline=False)
+    original = cast("Original", SimpleNamespace(request=request))
+    runner = Runner(original, cast("Clone", _Copy()), Places(()), lambda *_: None, site)
+
+    def runs(*options: str) -> list[str]:
+        asked.clear()
+        argv = ("uv", "pip", "install", "--python", "P", *options, "core==1.0")
+        command = Command(argv=argv)
+        each = commands.Task(Step(command=command), Kind.INSTALL)
+        runner._run(command, each, "", 9.0)
+        return list(asked)
+
+    again = ("--no-deps", "--reinstall-package", "core")
+    assert runs() == [""]
+    assert runs(*again) == ["1"]
+    file.write_text("VALUE = 2\n")
+    assert runs(*again) == ["1", ""]
