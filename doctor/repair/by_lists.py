@@ -9,12 +9,34 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from doctor.environments.environment import Environment
 from doctor.repair.bounds import is_met
+from doctor.repair.examination import Bench
 from doctor.repair.lists import Bound
 from doctor.repair.merging import combined, moved_names
 from doctor.repair.states import State, Trials
 from doctor.repair.suspects import suspects
 
 _MOST = 12
+
+
+def by_every_list(
+    state: State,
+    trials: Trials,
+    environment: Environment,
+    lists: tuple[Sequence[Bound], Sequence[Bound]],
+    limits: Mapping[str, str],
+    bench: Bench,
+    goes_on: Callable[[], bool],
+) -> State | None:
+    """Return a state by the lists that lead, then by those for something else."""
+    bounds, wishes = lists
+    held = bench.held
+    wished = {one.name: one.specifier for one in wishes} | {**limits}
+    leading = [one for one in bounds if one.leads]
+    for some, within in ((leading, limits), (wishes, wished)):
+        found = by_lists(state, trials, environment, some, within, held, goes_on)
+        if found is not None or bench.held != held:
+            return found
+    return None
 
 
 def by_lists(

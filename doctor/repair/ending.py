@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
 from doctor.base.text import one_line
 from doctor.repair.failures import failure_of, of_first_test, of_tests, telling
 
-_FURTHER = 3
+_FURTHER, _NAMED, _OTHERS = 3, 16, 3
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,3 +59,19 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
         """Return how the program ended before the plan and afterwards."""
         was = f"{before.code}" if before is not None and before.code is not None else "none"
         return f"exit code of `{self.command}`: {was} before, {self.code} afterwards"
+
+
+def in_vain(tried: Mapping[str, str], known: Sequence[str]) -> tuple[str, ...]:
+    """Return sentences about what was tried, with the last line of the program each time.
+
+    What else went wrong then may be the next fault; `known` has what is told already.
+    """
+    every = [one.removeprefix("with ") for one in tried]
+    more = f", and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    told = f"The program also fails with each of these: {'; '.join(every[:_NAMED])}{more}."
+    others: dict[str, str] = {}
+    for what, error in tried.items():
+        if error and not any(error in one for one in known):
+            others.setdefault(error, what)
+    apart = [f"It fails otherwise {what}: {error}" for error, what in others.items()]
+    return (told, *apart[:_OTHERS]) if every else ()

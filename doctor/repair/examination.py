@@ -25,7 +25,7 @@ from doctor.observe.installed.distributions import installed
 from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import project_lists
 from doctor.repair.commands import Places, host_of
-from doctor.repair.ending import Ending
+from doctor.repair.ending import Ending, in_vain
 from doctor.repair.limits import without_sources
 from doctor.repair.links import Links, by_links, links_of
 from doctor.repair.modules import Import, concerned, failures, try_imports
@@ -39,7 +39,7 @@ from doctor.repair.standing import standing_of
 PROGRAM_SECONDS = 600.0
 _IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
-_LOG, _NAMED, _OTHERS = 256 << 10, 16, 3
+_LOG = 256 << 10
 _PATH = re.compile(r"[/\\]\S{0,1000}")
 OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
@@ -133,18 +133,10 @@ class Bench:
     def words_in_vain(self, known: str = "") -> tuple[str, ...]:
         """Return sentences about what was tried and did not let the program end well.
 
-        What else went wrong then may be the next fault; `known` is told already.
+        `known` is told already.
         """
-        every = [one.removeprefix("with ") for one in self.in_vain]
-        more = f", and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
-        told = f"The program also fails with each of these: {'; '.join(every[:_NAMED])}{more}."
         first = self._program.last_line if self._program is not None else ""
-        others: dict[str, str] = {}
-        for what, error in self.in_vain.items():
-            if error and error != first and error not in known:
-                others.setdefault(error, what)
-        apart = [f"It fails otherwise {what}: {error}" for error, what in others.items()]
-        return (told, *apart[:_OTHERS]) if every else ()
+        return in_vain(self.in_vain, (first, known))
 
 
 def run_program(

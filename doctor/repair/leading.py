@@ -1,13 +1,12 @@
 """Search a plan by the user's program: each failure leads to the next part of the cure.
 
-The program runs in a clone after each change. A change stays in the plan where the program comes
-further with it (failures.py). For each failure these are tried, in this order:
+The program runs in a clone after each change, which stays where the program comes further with it
+(failures.py). For each failure these are tried, in this order:
 
 1. the installed release again of a package that cannot be loaded as it lies there (damage.py);
 2. another name for a file of the program's folder that hides a module (shadows.py);
 3. the program without what comes into it from outside (intruders.py);
-4. what the message asks for (advice.py), what the findings about this failure ask for, and the
-   other plans;
+4. what the message (advice.py) and the findings about this failure ask for, and the other plans;
 5. the program without one variable of the shell that its packages read (settings.py);
 6. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
 
@@ -37,7 +36,7 @@ from doctor.repair.bounds import (
     project_lists,
     wishes_of,
 )
-from doctor.repair.by_lists import by_lists
+from doctor.repair.by_lists import by_every_list
 from doctor.repair.ending import Ending
 from doctor.repair.examination import Bench
 from doctor.repair.merging import (
@@ -68,8 +67,7 @@ from doctor.repair.unmoved import (
     without_moves,
 )
 
-_FAULTS, _RESTARTS = 8, 3
-_DETOURS, _STRETCH = 3, 3
+_FAULTS, _RESTARTS, _DETOURS, _STRETCH = 8, 3, 3, 3
 """Releases that brought another failure to go on from, and the changes after each."""
 _Way = Callable[[State], "State | None"]
 _NEAR, _TOGETHER = 2, 1.0
@@ -225,15 +223,8 @@ class _Search:
         return by_reinstalling(state, self._trials, self._original, shared=True)
 
     def _by_lists(self, state: State) -> State | None:
-        around, held = self._environment, self._bench.held
-        leading = tuple(one for one in self._bounds if one.leads)
-        for bounds in (leading, self._wishes):
-            within = {one.name: one.specifier for one in self._wishes} if bounds != leading else {}
-            within |= self._within
-            found = by_lists(state, self._trials, around, bounds, within, held, self._goes_on)
-            if found is not None or self._bench.held != held:
-                return found
-        return None
+        args = (self._environment, (self._bounds, self._wishes), self._within)
+        return by_every_list(state, self._trials, *args, self._bench, self._goes_on)
 
     def _by_advice(self, state: State) -> State | None:
         facts = self._original.report.observation.facts

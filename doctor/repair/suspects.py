@@ -24,7 +24,7 @@ from doctor.repair.reading import every_line, tops
 
 _MOST, _FILES, _BYTES, _CLASSES, _DEEPEST = 6, 600, 1 << 18, 4, 200
 _QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
-_NAMED = re.compile(r"\b[A-Za-z][A-Za-z0-9]{2,60}(?:[._-][A-Za-z0-9]{1,60}){0,4}\b")
+_NAMED = re.compile(r"\b[A-Za-z][\w.-]{2,100}")
 """What may be the name of a package or a module."""
 _WORD = re.compile(r"\b[A-Z][A-Za-z0-9]{3,60}\b")
 _CALLED = re.compile(r"\b([A-Z]\w{2,60})\.\w{1,60}\(\)|'([A-Z]\w{2,60})' object")
@@ -88,7 +88,8 @@ def _spoken(failure: Failure, owners: Mapping[str, str]) -> Iterator[tuple[int, 
     for word in _QUOTED.findall(failure.error):
         top = word.partition(".")[0]
         yield 0, owners.get(top, normalize_name(top))
-    for word in _NAMED.findall(failure.error) if not failure.frames else ():
+    words = [one.rstrip(".-") for one in _NAMED.findall(failure.error)]
+    for word in words if not failure.frames else ():
         yield (1 if re.search(r"[._-]", word) else 2), owners.get(word, normalize_name(word))
 
 
