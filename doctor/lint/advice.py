@@ -19,6 +19,8 @@ _WORDS = {
         r"^(torch|Python)( is)? [\d.]+ or (older|newer)$"
     ): "torch.release or python.version",
     re.compile(r"^[A-Z_]+ is set$"): "env.*",
+    re.compile(r"^torch is (a build )?for CUDA \d"): "torch.cuda_major or torch.cuda_version",
+    re.compile(r"^g\+\+ is of release \d"): "compiler.cxx_major",
 }
 """Conditions in words that a fact decides, and that fact."""
 _CAPITALS = re.compile(r"(?<![\w$%{\\-])[A-Z][A-Z0-9_]+(?![\w\\]|=[^=])")

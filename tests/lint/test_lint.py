@@ -199,6 +199,11 @@ def _with(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
         (_with({"install": ["foo"]}, use_if=["torch 2.4 or older"]), "is a fact"),
         (_with({"env": {"CUDA_HOME": "$CUDA_ROOT"}}), "no shell expands it"),
         (_with({"run": ["ls", "${CUDA}/lib", "$CUDA/lib"]}), "no shell expands it"),
+        (_with({"install": ["foo"]}, use_if=["torch is a build for CUDA 12"]), "torch.cuda_major"),
+        (
+            _with({"install": ["foo"]}, use_if=["g++ is of release 10 or older"]),
+            "compiler.cxx_major",
+        ),
         (_with({"install": ["a"], "run": ["b"]}), "exactly one of"),
         (_with({"sudo": True}), "exactly one of"),
         (_with({"env": {"A": "1"}, "source": True}), "source belongs to run"),
