@@ -20,17 +20,30 @@ _LOG = (
 )
 
 
+_GRANTED = (
+    "Nov 23 06:00:00 vm nvidia-gridd[811]: License acquired successfully. (Info: 192.0.2.4, "
+    "NVIDIA RTX Virtual Workstation; Expiry: 2026-11-24 6:0:0 GMT)\n"
+)
+_REFUSED = {"nvidia.vgpu_token": [_TOKEN], "nvidia.vgpu_refusal": _SAID}
+_VIRTUAL, _WHOLE = "NVIDIA L40S-24Q", "NVIDIA L40S"
+
+
 @pytest.mark.parametrize(
-    ("licensed", "told"),
+    ("name", "licensed", "log", "told"),
     [
-        (False, {"nvidia.vgpu_token": [_TOKEN], "nvidia.vgpu_refusal": _SAID}),
-        (True, {}),
-        (None, {}),
+        (_VIRTUAL, False, _LOG, _REFUSED),
+        (_VIRTUAL, True, _LOG, {}),
+        # NVML does not tell: the service's last word counts.
+        (_VIRTUAL, None, _LOG, _REFUSED),
+        (_VIRTUAL, None, _LOG + _GRANTED, {}),
+        (_VIRTUAL, None, _GRANTED + _LOG, _REFUSED),
+        (_VIRTUAL, False, _LOG + _GRANTED, _REFUSED),
+        (_WHOLE, None, _LOG, {}),
     ],
 )
 def test_the_last_refusal_of_the_licence_server(
-    tmp_path: Path, licensed: bool | None, told: dict[str, object]
+    tmp_path: Path, name: str, licensed: bool | None, log: str, told: dict[str, object]
 ) -> None:
-    host = made_host(tmp_path, {_TOKEN: "x", "/var/log/syslog": _LOG})
-    gpus = (Gpu(index=0, name="NVIDIA L40S-24Q", health={"licensed": licensed}),)
+    host = made_host(tmp_path, {_TOKEN: "x", "/var/log/syslog": log})
+    gpus = (Gpu(index=0, name=name, health={"licensed": licensed}),)
     assert values(facts_of(licence(host, gpus))) == told
