@@ -123,11 +123,16 @@ def _computing(gpus: list[dict[str, Any]]) -> FactStream:
 
 
 def _meant(facts: Facts) -> list[dict[str, Any]]:
-    """Return the GPUs in MIG mode where CUDA_VISIBLE_DEVICES names a lost MIG instance."""
-    wrong = value_of(facts, "nvidia.visible_error") and str(
-        value_of(facts, "env.CUDA_VISIBLE_DEVICES") or ""
-    ).startswith("MIG-")
-    return [gpu for gpu in cards(facts, "nvidia.gpus") if gpu.get("mig") is True] if wrong else []
+    """Return the GPUs to choose from where CUDA_VISIBLE_DEVICES names one that is not there.
+
+    Those in MIG mode where it names a lost MIG instance.
+    """
+    if not value_of(facts, "nvidia.visible_error"):
+        return []
+    listed = cards(facts, "nvidia.gpus")
+    if str(value_of(facts, "env.CUDA_VISIBLE_DEVICES") or "").startswith("MIG-"):
+        return [gpu for gpu in listed if gpu.get("mig") is True]
+    return listed
 
 
 def _health(gpu: dict[str, Any]) -> dict[str, Any]:
