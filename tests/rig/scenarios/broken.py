@@ -277,8 +277,6 @@ SCENARIOS = {
         machine=machines.intel(level_zero=False),
         libcuda=None,
         built=Built(version="2.13.0+xpu", cuda=None, xpu="20250301"),
-        code=0,
-        severity="warning",
         says=("libze_intel_gpu", "libze-intel-gpu1"),
     ),
     "wsl-with-a-driver-of-linux": _wrong(
@@ -393,11 +391,11 @@ SCENARIOS = {
         severity="note",
         rules=("cuda/ptx-compiler-missing",),
     ),
-    "xid-119": _hint(
+    "xid-119": _wrong(
         "the processor of one of two GPUs stopped answering",
         "gpus=2",
-        "GPU 1 .0000:11:00.: Xid 119",
-        "gpu-reset -i 1",
+        "nvidia/xid-reported",
+        says=("GPU 1 .0000:11:00.: Xid 119", "gpu-reset -i 1"),
         machine={
             **_TWO,
             **machines.kernel_log(

@@ -95,8 +95,8 @@ SCENARIOS = {
         machine=machines.amd(),
         libcuda=None,
         static=True,
+        code=1,
         first=("rocm/cuda-build-beside-amd-gpu",),
-        severity="warning",
         says=("gfx942",),
     ),
     "kept-for-a-virtual-machine": Scenario(
