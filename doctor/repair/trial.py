@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
@@ -274,7 +275,7 @@ def rewritten_by(step: Step) -> set[str]:
     """Return the packages that a step of uv names to be written again."""
     install = install_of(step)
     head = install.head if install is not None else ()
-    pairs = zip(head, head[1:], strict=False)
+    pairs = itertools.pairwise(head)
     named = [value for word, value in pairs if word == "--reinstall-package"]
     named += [word.partition("=")[2] for word in head if word.startswith(_AGAIN)]
     return {normalize_name(name) for name in named}

@@ -234,6 +234,18 @@ JUDGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "nvidia.driver_version": "535.104.05",
         },
     ),
+    "compat.onnxruntime-gpu.named-cuda": (
+        {**CUDA, "package.onnxruntime-gpu.version": "1.20.1", "text.cuda_version": "12.4"},
+        {**CUDA, "package.onnxruntime-gpu.version": "1.20.1", "text.cuda_version": "11.8"},
+    ),
+    "compat.onnxruntime-gpu.named-cudnn": (
+        {**CUDA, "package.onnxruntime-gpu.version": "1.20.1", "text.cudnn_generation": "9"},
+        {**CUDA, "package.onnxruntime-gpu.version": "1.20.1", "text.cudnn_generation": "8"},
+    ),
+    "compat.tensorflow.named-cuda": (
+        {**PIP, "package.tensorflow.version": "2.10.0", "text.cuda_version": "11.2"},
+        {**PIP, "package.tensorflow.version": "2.10.0", "text.cuda_version": "12.1"},
+    ),
     "compat.torch-macos.macos": (
         {**MAC, "torch.version": "2.15.0", "metal.macos": "15.6.1"},
         {**MAC, "torch.version": "2.9.1", "metal.macos": "13.7.4"},

@@ -8,6 +8,7 @@ from doctor.base.versions import in_range, major, minor, public
 from doctor.facts.conditions import lookup
 from doctor.facts.derive.amd import amd_choices
 from doctor.facts.derive.arch import beyond, uncovered
+from doctor.facts.derive.building import building
 from doctor.facts.derive.builds_in_texts import published_build, without_build
 from doctor.facts.derive.candle import candle
 from doctor.facts.derive.cards import cards
@@ -31,10 +32,6 @@ from doctor.facts.families import Requirement, TableCell
 from doctor.facts.placeholders import as_text
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
-
-_BYTES_A_JOB = 6 << 30
-_ONE_FOLDER = 13
-"""From CUDA 13 on pip's packages share one folder; before, each had its own."""
 
 
 def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
@@ -65,7 +62,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
         extensions,
         _toolkit,
         _triton,
-        _build,
+        building,
         candle,
         amd_choices,
         level_zero,
@@ -306,41 +303,6 @@ def _triton(facts: Facts) -> FactStream:
         derived_fact(
             facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin)
         ),
-    )
-
-
-def _build(facts: Facts) -> FactStream:
-    yield (
-        "build.max_jobs",
-        derived_fact(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs),
-    )
-    yield "cuda.pip_root", derived_fact(facts, "torch.path", "torch.cuda_version", make=_pip_root)
-    if (
-        value_of(facts, "torch.build") == "cuda"
-        and lookup("torch.specializes_symbolic", facts).state is State.UNKNOWN
-    ):
-        yield (
-            "torch.specializes_symbolic",
-            derived_fact(
-                facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0")
-            ),
-        )
-
-
-def _max_jobs(cores: int, free: int) -> int:
-    """Return how many compilers to run at once.
-
-    A flash-attn unit takes some five gigabytes, and something must be left over.
-    """
-    return max(1, min(int(cores), int(free) // _BYTES_A_JOB))
-
-
-def _pip_root(torch: str, cuda: str) -> str | None:
-    generation = major(cuda)
-    return (
-        f"{torch.rpartition('/')[0]}/nvidia/cu{generation}"
-        if generation and generation >= _ONE_FOLDER
-        else None
     )
 
 
