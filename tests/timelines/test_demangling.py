@@ -117,7 +117,7 @@ def test_what_is_no_mangled_name(symbol: str) -> None:
 def test_a_hostile_name_costs_little(symbol: str) -> None:
     start = time.process_time()
     text = demangled(symbol)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 4
     assert text is None or len(text) <= 1 << 16
 
 

@@ -226,7 +226,7 @@ def test_an_answer_takes_milliseconds() -> None:
     names._file.cache_clear()
     started = time.process_time()
     assert importable("transformers", "AdamW")
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(
