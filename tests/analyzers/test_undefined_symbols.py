@@ -123,6 +123,47 @@ def test_a_symbol_of_the_package_itself(file: str, symbol: str, readable: str) -
 
 
 @pytest.mark.parametrize(
+    ("file", "symbol", "title", "fix"),
+    [
+        (
+            "/home/u/ext/ascend_ops.so",
+            "_ZN7c10_npu3acl15AclrtPeekAtErrEv",
+            "was built for another torch_npu",
+            "Install the torch-npu that the file was built against",
+        ),
+        (
+            f"{PACKAGES}/torch_npu/lib/libtorch_npu.so",
+            "_ZN3atb15CreateOperationINS_5infer9SomeParamEEEiRKT_PPNS_9OperationE",
+            "was built for another ATB of nnal",
+            "Install the nnal of the CANN",
+        ),
+        (
+            f"{PACKAGES}/torch_npu/lib/libtorch_npu.so",
+            "aclrtSomeNewCall",
+            "was built for another CANN",
+            "Install the CANN",
+        ),
+    ],
+)
+def test_a_symbol_of_a_backend_is_not_the_files_own(
+    file: str, symbol: str, title: str, fix: str
+) -> None:
+    """A namespace of another vendor's library says that the file was built for another release."""
+    found = first(loading(file, symbol))
+    assert found.detection.id == "failure/symbol-of-another-backend"
+    assert title in found.detection.title
+    assert found.detection.recipes[0].title.startswith(fix)
+
+
+def test_a_symbol_of_the_backend_itself() -> None:
+    """What torch_npu's own library lacks of its own namespace is its own."""
+    found = first(
+        loading(f"{PACKAGES}/torch_npu/lib/libtorch_npu.so", "_ZN7c10_npu3acl15AclrtPeekAtErrEv")
+    )
+    assert found.detection.id == "failure/own-symbol-missing"
+
+
+@pytest.mark.parametrize(
     ("text", "id_", "words"),
     [
         pytest.param(

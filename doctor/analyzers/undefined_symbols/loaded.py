@@ -8,6 +8,7 @@ from typing import NamedTuple
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text
 from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.undefined_symbols.backends import of_backend
 from doctor.analyzers.undefined_symbols.builds import built_with_other
 from doctor.analyzers.undefined_symbols.cuda import KEYS, of_cuda
 from doctor.analyzers.undefined_symbols.owners import file_name, library_of, owner, short
@@ -46,6 +47,8 @@ def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
     event, path, symbols = missing
     if GONE.match(symbols[0]):
         return of_libc(event, path, symbols[0])
+    if (found := of_backend(event, path, symbols)) is not None:
+        return found
     if library_of(symbols[0]) == _BLAS:
         return _of_blas(missing)
     if "torch" in owners or (not any(owners) and is_part_of_torch(path)):
