@@ -31,6 +31,11 @@ _KILLED = re.compile(r"(?:exit code:|non-zero code:|exit status) 137\b")
 _ABOVE = 30
 
 
+def is_image_build(case: Case) -> bool:
+    """Say whether a log has a step of `docker build` in it."""
+    return any(_STEP.search(line[:400]) for line in case.log.lines)
+
+
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield that a step of an image was killed, or that a build sees no GPU."""
     for event in case.events:
@@ -42,7 +47,7 @@ def explain(case: Case) -> Iterator[Explanation]:
             continue
         above = case.log.lines[max(event.at - _ABOVE, 0) : event.at + 1]
         asks = any(_ARCHITECTURES.search(line[:400]) for line in above)
-        in_image = any(_STEP.search(line[:400]) for line in case.log.lines)
+        in_image = is_image_build(case)
         if asks:
             yield _extension(event)
             return

@@ -226,3 +226,35 @@ def test_an_old_cuda_library_comes_from_conda_where_conda_installs() -> None:
     assert first.steps[0].run[-1] == "cudatoolkit=9.2"
     (without,) = explain(case_of(asked.split("\n")[1]))
     assert not any("libraries of CUDA" in one.title for one in without.detection.recipes)
+
+
+_CV2 = (
+    '  File "/usr/lib/python3.8/dist-packages/cv2/__init__.py", line 9, in bootstrap\n'
+    "ImportError: {}: cannot open shared object file: No such file or directory"
+)
+
+
+@pytest.mark.parametrize(
+    ("above", "library", "fix"),
+    [
+        ("#9 12.50 + python3 -c 'import cv2'\n", "libcufft.so.10", "Make NVIDIA's runtime the"),
+        ("+ python3 -c 'import cv2'\n", "libcuda.so.1", "Make NVIDIA's runtime the default"),
+        ("$ python3 track.py\n", "libcudart.so.10.2", "Start the container with NVIDIA's"),
+    ],
+)
+def test_a_cv2_with_cuda_is_never_replaced_by_that_of_pip(
+    above: str, library: str, fix: str
+) -> None:
+    """No opencv-python has CUDA; a step of docker build gets it by the default runtime."""
+    found = first(above + _CV2.format(library))
+    assert found.detection.id == "failure/opencv-without-cuda-library"
+    assert found.detection.recipes[0].title.startswith(fix)
+    assert not any(step.install for one in found.detection.recipes for step in one.steps)
+
+
+def test_a_driver_that_cv2_lacks_outside_of_an_image_is_left_to_the_known_issue() -> None:
+    """The machine may have no driver at all."""
+    assert all(
+        one.detection.id != "failure/opencv-without-cuda-library"
+        for one in explain(case_of(_CV2.format("libcuda.so.1")))
+    )

@@ -35,16 +35,22 @@ class Framework(NamedTuple):
     recipes: tuple[Recipe, ...]
 
 
+def asking_package(case: Case, event: Event) -> str:
+    """Return the installed package whose file the traceback above a library names last."""
+    above = case.log.lines[max(event.at - _ABOVE, 0) : event.at + 1]
+    asking = [found["name"] for line in above for found in _PLACE.finditer(line[:_LONGEST])]
+    return asking[-1] if asking else ""
+
+
 def framework(case: Case, event: Event, generation: str) -> Framework | None:
     """Return the framework whose file asks for a library of a CUDA release; None for others.
 
     The last package of a traceback asks; the standard library only opens the file for it.
     """
-    above = case.log.lines[max(event.at - _ABOVE, 0) : event.at + 1]
-    asking = [found["name"] for line in above for found in _PLACE.finditer(line[:_LONGEST])]
-    if not asking or asking[-1] not in _NAMES:
+    asking = asking_package(case, event)
+    if asking not in _NAMES:
         return None
-    name = _NAMES[asking[-1]]
+    name = _NAMES[asking]
     if name == "TensorFlow":
         return _tensorflow(generation)
     return Framework(

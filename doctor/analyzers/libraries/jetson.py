@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.docker_builds import is_image_build
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.recipes import code, command
 from doctor.model.events import Event
@@ -28,15 +29,15 @@ _BOARDS = re.compile(
     r"(?i)\bjetson|xavier|\btx[12]\b|l4t|\btegra|jetpack|jetson.?nano|\borin\b|deepstream-l4t"
 )
 _BUILDS = re.compile(
-    r"The command '/bin/sh -c|^Step \d{1,3}/\d{1,3} : |docker(?:-compose| compose)? build\b"
-    r"|---> Running in [0-9a-f]{6}|ERROR: failed to solve|docker_build_\w{1,30}\.sh"
+    r"The command '/bin/sh -c|docker(?:-compose| compose)? build\b"
+    r"|ERROR: failed to solve|docker_build_\w{1,30}\.sh"
 )
 _LINES = 2000
 
 
-def of_jetson(case: Case, event: Event) -> Explanation | None:
+def of_jetson(case: Case, event: Event, name: str) -> Explanation | None:
     """Explain why a container on a Jetson lacks one of the board's libraries; None elsewhere."""
-    if not _LIBRARY.search(event.text):
+    if not (_LIBRARY.search(name) or _LIBRARY.search(event.text)):
         return None
     lines = [line[:300] for line in case.log.lines[:_LINES]]
     if not any(_BOARDS.search(line) for line in lines):
@@ -44,7 +45,7 @@ def of_jetson(case: Case, event: Event) -> Explanation | None:
     image, board = _image(lines), _board(lines)
     if image and board and not _fits(image, board):
         return _other_release(event, image, board)
-    if any(_BUILDS.search(line) for line in lines):
+    if any(_BUILDS.search(line) for line in lines) or is_image_build(case):
         return _built_without_runtime(event)
     return None
 
@@ -118,6 +119,16 @@ _TAGS = {
 }
 
 
+DEFAULT_RUNTIME = code(
+    "Make NVIDIA's runtime the default for the steps of docker build",
+    "/etc/docker/daemon.json of the machine that builds",
+    '{"default-runtime": "nvidia", "runtimes": {"nvidia": '
+    '{"path": "nvidia-container-runtime", "runtimeArgs": []}}}',
+    note="Keep what else stands in the file. Then: sudo systemctl restart docker, and build again "
+    "with DOCKER_BUILDKIT=0, since BuildKit takes no other runtime.",
+)
+
+
 def _built_without_runtime(event: Event) -> Explanation:
     return explanation(
         event,
@@ -125,14 +136,7 @@ def _built_without_runtime(event: Event) -> Explanation:
         "On a Jetson the CUDA libraries come from the board, by NVIDIA's runtime. docker run takes "
         "it with --runtime nvidia, and docker build has no such option: it takes the default.",
         (
-            code(
-                "Make NVIDIA's runtime the default on the board",
-                "/etc/docker/daemon.json on the board",
-                '{"default-runtime": "nvidia", "runtimes": {"nvidia": '
-                '{"path": "nvidia-container-runtime", "runtimeArgs": []}}}',
-                note="Keep what else stands in the file. Then: sudo systemctl restart docker, and "
-                "build again with DOCKER_BUILDKIT=0, since BuildKit takes no other runtime.",
-            ),
+            DEFAULT_RUNTIME,
             command(
                 "See which runtime is the default",
                 *("docker", "info", "--format", "{{.DefaultRuntime}}"),

@@ -8,6 +8,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.libraries.condas_python import of_condas_python
 from doctor.analyzers.libraries.frameworks import framework
 from doctor.analyzers.libraries.jetson import of_jetson
+from doctor.analyzers.libraries.opencv import of_opencv
 from doctor.analyzers.libraries.other_builds import other_build
 from doctor.analyzers.libraries.other_vendor import of_other_vendor
 from doctor.analyzers.libraries.packages import by_conda, ways_to_install
@@ -59,8 +60,9 @@ def missing(case: Case, event: Event) -> Explanation | None:
         return _module(case, event)
     if _ATTEMPT.search(event.text):
         return None
-    if one := of_jetson(case, event) or of_other_vendor(case, event, name):
-        return one
+    for explain_one in (of_opencv, of_jetson, of_other_vendor):
+        if (of_one := explain_one(case, event, name)) is not None:
+            return of_one
     found = library(name)
     if found is None:
         return _unknown(case, event, name)
