@@ -24,6 +24,7 @@ from doctor.analyzers.conda_lists import (
     other_system,
 )
 from doctor.analyzers.conda_pins import explain_pins, explain_tree
+from doctor.analyzers.conda_platforms import arm_variant, of_cuda
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
 from doctor.model.events import Event
@@ -64,11 +65,11 @@ def _systems(case: Case) -> Iterator[Explanation]:
             yield other_system(case, first, package, OTHER_KINDS[match[1]])
             return
         title, cause, recipes = _SYSTEM_LEAVES.get(match[1], _OTHER_SYSTEM)
-        if match[1] == "cuda" and any("pixi" in line for line in case.log.lines):
-            recipes = (_FOR_PIXI, *recipes)
+        if match[1] == "cuda":
+            recipes = of_cuda(case, recipes)
         yield explanation(
             event,
-            title.format(package=package, wanted=wanted or "any"),
+            title.format(package=package, wanted=wanted or "of any release"),
             cause,
             recipes,
             name=f"conda-{match[1]}",
@@ -77,15 +78,6 @@ def _systems(case: Case) -> Iterator[Explanation]:
         return
 
 
-_FOR_PIXI = Recipe(
-    title="Tell pixi that the machine that runs it has CUDA",
-    snippet=Snippet(
-        where="pixi.toml (in pyproject.toml: [tool.pixi.system-requirements])",
-        after='[system-requirements]\ncuda = "12"',
-    ),
-    note="pixi solves for the machines that the project names, not for this one. Then run pixi "
-    "install again.",
-)
 _OTHER_SYSTEM = (
     "{package} is made for another system: it needs {wanted}",
     "conda asks the system itself, so that no other choice of packages helps.",
@@ -238,6 +230,8 @@ def _provided(case: Case, event: Event) -> Explanation | None:
     requirement, package = event.objects["requirement"].strip(), event.objects.get("package", "")
     if requirement.startswith("__"):
         return None
+    if (of_arm := arm_variant(case, event, requirement)) is not None:
+        return of_arm
     if requirement in (builds := exact_builds(case)):
         return of_another_day(event, builds) if requirement == builds[0] else None
     return explanation(

@@ -122,6 +122,42 @@ def test_a_build_of_conda_for_another_python() -> None:
     )
 
 
+_NO_DRIVER = (
+    "$ pixi install --frozen -e gpu\n"
+    "Error:   × Cannot install environment 'gpu'\n"
+    "    ╰─▶ Virtual package '__cuda' does not match any of the available virtual packages on "
+    "your machine: [__glibc=2.35=0, __unix=0=0]\n"
+)
+
+
+def test_pixi_at_the_installation_is_told_the_release_not_the_requirement() -> None:
+    """The requirement is in the manifest already: it is what refuses the machine."""
+    named, asked = (
+        told("conda_solver", _NO_DRIVER + more).detection.recipes[0]
+        for more in ("    help: set `CONDA_OVERRIDE_CUDA=11.8`\n", "")
+    )
+    assert named.steps[0].run == ("pixi", "install", "--frozen", "-e", "gpu")
+    assert named.steps[0].env == {"CONDA_OVERRIDE_CUDA": "11.8"}
+    assert asked.steps[0].env == {"CONDA_OVERRIDE_CUDA": "<release>"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "wants"), [("pixi add faiss-gpu", "snippet"), ("conda install faiss-gpu", "command")]
+)
+def test_builds_of_conda_for_the_other_kind_of_arm(tool: str, wants: str) -> None:
+    """conda-forge has both variants of CUDA 12.9, and sbsa alone from 13 on."""
+    text = f"$ {tool}\n      └─ arm-variant * sbsa, for which no candidates were found.\n"
+    found = told("conda_solver", text)
+    assert "for ARM servers (arm-variant sbsa)" in found.detection.title
+    jetson, server = found.detection.recipes
+    if wants == "snippet":
+        assert 'arm-variant = "* tegra"' in (jetson.snippet.after if jetson.snippet else "")
+        assert 'cuda-version = "13.*"' in (server.snippet.after if server.snippet else "")
+    else:
+        assert "arm-variant=*=tegra" in jetson.steps[0].run
+        assert "cuda-version=13.*" in server.steps[0].run
+
+
 def test_packages_that_no_channel_has() -> None:
     text = "ResolvePackageNotFound:\n  - pytorch=0.3\n  - torchvision\n"
     assert told("conda_solver", text).detection.title == (
