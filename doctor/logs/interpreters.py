@@ -27,9 +27,14 @@ _ONE_CLICK = re.compile(
     r"(?:^|[\s\"'(=:])((?:/[\w.@ -]{1,60}){1,12}/installer_files/env)/lib/python3"
 )
 """The one-click installers of web UIs make a conda environment in this folder."""
+_STARTED = re.compile(
+    r"^\s{0,8}(?:[+$#>] )?((?:\.{0,2}/)?(?:[\w.@-]{1,60}/){0,12}\.?venv/bin/"
+    r"python(?:3[\d.]{0,4})?) -"
+)
+"""A command of the log that starts the Python of a virtual environment."""
 _SIGNS = (
     *("portable", "windows-standalone-build", "Windows, Standalone", "** Python executable"),
-    *("embeded", "isaac", "pipx/venvs", "uv/tools", "venv\\", "installer_files"),
+    *("embeded", "isaac", "venv/bin/python", "pipx/venvs", "uv/tools", "venv\\", "installer_files"),
     *("\\python\\", "\\python_embedded\\", "\\python-embed\\", "\\runtime\\"),
 )
 _PORTABLE = (".\\python_embeded\\python.exe", "python_embeded", "windows_portable")
@@ -64,6 +69,7 @@ def interpreter_of(lines: Sequence[str], text: str) -> str:
         (_WITH_PYTHON, "\\python.exe"),
         (_WEBUI, "\\Scripts\\python.exe"),
         (_ONE_CLICK, "/bin/python"),
+        (_STARTED, ""),
     ):
         found_roots = {found[1] for line in near for found in pattern.finditer(line)}
         if len(found_roots) == 1:

@@ -46,6 +46,8 @@ _MARKS = str.maketrans("", "", "*`'\"")
 _PARTS = re.compile(r"[,;] ?| (?:and|with|/|\||&|\+) ")
 _PARTS_MOST = 14
 _BUILD = re.compile(r"cuda_?(\d{1,2})\.?(\d)(?:\D|$)")
+_PAIR = re.compile(r"^\s{0,4}[A-Za-z][\w.]{0,40}=[^=\s]{1,60}\s{0,4}$")
+_ANSWER = re.compile(r"=(?:True|False|None)\s{0,4}$")
 _SHORTEST = 8
 _OF_CONDA = frozenset({"cudatoolkit", "pytorch-mutex", "cpuonly", "pytorch-cuda"})
 _DIGIT = re.compile(r"\d\.\d")
@@ -176,8 +178,13 @@ def _from_prose(line: str, full: str, at: int) -> Iterator[Stated]:
     named = [one for one in map(_item, parts) if one is not None]
     known = [(name, release) for name, release in named if _is_known(name)]
     others = sum(1 for name, _ in named if name in OTHER)
-    if known and len(known) + others == len(parts):
+    if known and (len(known) + others == len(parts) or _is_printed(parts)):
         yield from (Stated(name, release, "", at) for name, release in known)
+
+
+def _is_printed(parts: Sequence[str]) -> bool:
+    """Say whether a program prints values of its own: `torch=2.1.0 | cuda_available=False`."""
+    return len(parts) > 1 and all(map(_PAIR.match, parts)) and any(map(_ANSWER.search, parts))
 
 
 def _item(part: str) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ import msgspec
 from doctor import __version__
 from doctor.base.errors import UsageError
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Fact, State, present
+from doctor.model.facts import Fact, State, present, value_of
 from doctor.model.observation import Log, Observation
 
 LogSource: TypeAlias = "Path | BinaryIO"
@@ -111,6 +111,8 @@ def observation_from_logs(
             }
             found["log.owner"] = present(value, log.source)
             break
+    if environment is None and "log.owner" not in found:
+        found = _without_cuda(logs) | found
     base = environment or Observation(doctor_version=__version__)
     known = {
         name: fact
@@ -118,3 +120,14 @@ def observation_from_logs(
         if fact.state is not State.UNKNOWN or name not in found
     }
     return msgspec.structs.replace(base, facts={**found, **known}, logs=(*base.logs, *logs))
+
+
+def _without_cuda(logs: Sequence[Log]) -> dict[str, Fact]:
+    """Return the facts of a text that reports no failure but that torch sees no CUDA device."""
+    from doctor.logs.described import described_facts
+
+    for log in logs:
+        facts = described_facts(log)
+        if value_of(facts, "torch.cuda_available") is False:
+            return facts
+    return {}

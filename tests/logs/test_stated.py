@@ -21,6 +21,7 @@ def _read(text: str) -> dict[str, str]:
         ("torch 2.1.0+cu118, torchvision 0.16.0+cu118", {"torch": "2.1.0+cu118"}),
         ("- PyTorch version: 2.5.1\n- Platform: Linux", {"torch": "2.5.1"}),
         ("transformers Version: 4.31.0", {"transformers": "4.31.0"}),
+        ("torch=2.1.0+cu118 | cuda=11.8 | has_gpu=False", {"torch": "2.1.0+cu118"}),
         ("My torch version is 1.13.1, and it fails", {"torch": "1.13.1"}),
         ("| **numpy** | 1.26.4 |", {"numpy": "1.26.4"}),
         (
@@ -52,6 +53,7 @@ def test_releases_are_read_in_any_form(text: str, wanted: dict[str, str]) -> Non
     [
         "pip install torch==2.1.0 torchvision==0.16.0",
         "torch==2.1.0",
+        "wanted=yes, torch=2.1.0, cuda=11.8",
         "ERROR: No matching distribution found for torch==1.8.1",
         "this release needs torch 2.6.0 or newer",
         "transformers>=4.45.0 is required for a normal functioning of this module",
@@ -118,6 +120,8 @@ def test_the_packages_of_a_traceback_outweigh_the_standard_library_of_another_py
             "/home/a/.local/share/pipx/venvs/x/bin/python",
         ),
         ('  File "/usr/lib/python3/dist-packages/x.py", line 1, in f', None),
+        ("$ .venv/bin/python -m pytest tests", ".venv/bin/python"),
+        ('  File "/a/.venv/bin/pytest", line 1, in f', None),
     ],
 )
 def test_a_program_that_brings_its_python_names_it(line: str, path: str | None) -> None:

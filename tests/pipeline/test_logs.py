@@ -37,3 +37,24 @@ def test_a_path_that_occurs_twice_is_refused(tmp_path: Path) -> None:
 def test_a_stream_without_a_descriptor_is_read() -> None:
     (log,) = read_logs((io.BytesIO(b"one\ntwo"),), toy.catalog())
     assert log.lines == ("one", "two")
+
+
+def test_a_text_that_reports_only_that_torch_sees_no_gpu_is_judged_by_its_facts() -> None:
+    """Without that answer, a list of releases is no report of a failure."""
+    said = "torch={} | cuda_ok={} | cuda_available={}\nNVIDIA driver 535.104.05\nUbuntu 22.04\n"
+    too_old, fits, seen = (
+        {
+            finding.id
+            for finding in doctor.diagnose(
+                io.BytesIO(said.format(release, answer, answer).encode())
+            ).findings
+        }
+        for release, answer in (
+            ("2.9.0+cu130", "False"),
+            ("2.5.1+cu121", "False"),
+            ("2.9.0+cu130", "True"),
+        )
+    )
+    assert "torch/driver-too-old" in too_old
+    assert "torch/driver-too-old" not in fits
+    assert "torch/driver-too-old" not in seen
