@@ -47,8 +47,6 @@ def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
     event, path, symbols = missing
     if GONE.match(symbols[0]):
         return of_libc(event, path, symbols[0])
-    if (found := of_backend(event, path, symbols)) is not None:
-        return found
     if library_of(symbols[0]) == _BLAS:
         return _of_blas(missing)
     if "torch" in owners or (not any(owners) and is_part_of_torch(path)):
@@ -67,7 +65,7 @@ def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
         return _of_library(case, missing, library_of(symbols[0]) or first)
     if not missing.path:
         return None  # nobody knows which file asks
-    return _own(case, missing)
+    return of_backend(event, path, symbols) or _own(case, missing)
 
 
 _BLAS = "BLAS or LAPACK"
