@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.analyzers import rocm_devices
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.recipes import (
     LINUX,
@@ -324,39 +325,7 @@ _TABLE: dict[str, Text] = {
         ),
         severity=Severity.ERROR,
     ),
-    "rocm-device-denied": Text(
-        (
-            "There is no {file} here: {gone} or directory",
-            "This user may not open {file}",
-            "{user} is not in the group {group}",
-        ),
-        "ROCm computes through /dev/kfd and /dev/dri/render*, which belong to the groups "
-        "render and video. A container needs both devices as well, and the number that the group "
-        "render has on the host.",
-        (
-            command(
-                "Add the user to the groups, then log in again",
-                "sh",
-                "-c",
-                'usermod -a -G render,video "$SUDO_USER"',
-                use_if=(LINUX, "it is no container"),
-                sudo=True,
-            ),
-            command(
-                "Start the container with the devices, and with the groups of the host",
-                "sh",
-                "-c",
-                "docker run --device=/dev/kfd --device=/dev/dri --group-add video "
-                '--group-add "$(getent group render | cut -d: -f3)" "$1"',
-                "sh",
-                "<image>",
-                use_if=(LINUX, "the program runs in a container"),
-                ask={"image": "the image of the program"},
-            ),
-        ),
-        severity=Severity.ERROR,
-        precision=Precision.EXACT,
-    ),
+    "rocm-device-denied": rocm_devices.DENIED,
     "amdgpu-not-loaded": Text(
         "The kernel module amdgpu is not loaded",
         "ROCm needs the kernel module of the GPU. It is missing for this kernel, or was refused.",
