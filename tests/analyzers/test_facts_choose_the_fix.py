@@ -23,6 +23,53 @@ def shown(text: str) -> list[str]:
     return [one.title for one in first(text).fixes[:2]]
 
 
+_DENIED = "Unable to open /dev/kfd read-write: Permission denied\n"
+_NO_RUNTIME = (
+    "2021/02/03 10:00:00 Failed to initialize NVML: could not load NVML library.\n"
+    "2021/02/03 10:00:00 If this is a GPU node, did you set the docker default runtime to `x`?\n"
+)
+_RCCL = (
+    "    from tensorflow.python._pywrap_tensorflow import *\n"
+    "ImportError: librccl.so.1: cannot open shared object file: No such file or directory\n"
+)
+_NO_NVCC = (
+    "  setup.py:99: UserWarning: causal_conv1d was requested, but nvcc was not found.\n"
+    "NameError: name 'bare_metal_version' is not defined\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("$ systemctl status ollama\n" + _DENIED, "Add the account of Ollama's service"),
+        (_DENIED, "Add the user to the groups"),
+        ("$ podman run x\n" + _DENIED, "Start the container of Podman"),
+        ("ada is not a member of the render group, the default DRM access group\n", "Add ada to"),
+        (
+            "Server: Docker Engine - Community\n" + _NO_RUNTIME,
+            "Make NVIDIA's runtime the default of D",
+        ),
+        (
+            "unix:///run/containerd/containerd.sock\n" + _NO_RUNTIME,
+            "Make NVIDIA's runtime the default of c",
+        ),
+        ("$ apt install rccl\n2 not fully installed or removed.\n" + _RCCL, "Finish what apt left"),
+        (_RCCL, "Install the libraries of the ROCm"),
+        (
+            (
+                "Error: x/torch/lib/liblantern.so - libcufft.so.11: cannot open shared object file: "
+                "No such file or directory\nlibcufft-0a1b2c3d.so.11\n"
+            ),
+            "Give the file the name libcufft.so.11",
+        ),
+        ("/private/var/folders/x/T/pip-install-y/z\n" + _NO_NVCC, "Take the Mamba of transformers"),
+        ("/home/ada/z\n" + _NO_NVCC, "Fetch the wheel for the torch"),
+    ],
+)
+def test_the_first_fix_is_for_the_system_that_the_log_shows(text: str, wanted: str) -> None:
+    assert shown(text)[0].startswith(wanted)
+
+
 SHAPE = (
     "RuntimeError: Error(s) in loading state_dict for {model}:\n\tsize mismatch for {name}: "
     "copying a param with shape torch.Size([{there}]) from checkpoint, the shape in current model "

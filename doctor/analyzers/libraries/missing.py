@@ -8,6 +8,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.libraries.condas_python import of_condas_python
 from doctor.analyzers.libraries.frameworks import framework
 from doctor.analyzers.libraries.jetson import of_jetson
+from doctor.analyzers.libraries.of_r import of_r
 from doctor.analyzers.libraries.opencv import of_opencv
 from doctor.analyzers.libraries.other_builds import other_build
 from doctor.analyzers.libraries.other_vendor import of_other_vendor
@@ -60,7 +61,7 @@ def missing(case: Case, event: Event) -> Explanation | None:
         return _module(case, event)
     if _ATTEMPT.search(event.text):
         return None
-    for explain_one in (of_opencv, of_jetson, of_other_vendor):
+    for explain_one in (of_r, of_opencv, of_jetson, of_other_vendor):
         if (of_one := explain_one(case, event, name)) is not None:
             return of_one
     found = library(name)
