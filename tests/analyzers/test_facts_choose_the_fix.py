@@ -57,7 +57,7 @@ _NO_NVCC = (
         (_RCCL, "Install the libraries of the ROCm"),
         (
             (
-                "Error: x/torch/lib/liblantern.so - libcufft.so.11: cannot open shared object file: "
+                "x/torch/lib/liblantern.so - libcufft.so.11: cannot open shared object file: "
                 "No such file or directory\nlibcufft-0a1b2c3d.so.11\n"
             ),
             "Give the file the name libcufft.so.11",
