@@ -60,6 +60,12 @@ _SUPPOSED = re.compile(
     r"\W{0,4}(?:If|When|In case|Should) you (?:get|see|run into|encounter|face|hit|have) "
     r"[^\n]{0,160}\berrors?\b"
 )
+_TITLE = re.compile(
+    r"(?:HEAD is now at|Previous HEAD position was|\[[\w./-]{1,100}(?: \(root-commit\))?) "
+    r"[0-9a-f]{7,40}\b"
+    r"|\*? {0,4}(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40} (?:\([^)\n]{1,200}\) )?[A-Za-z\[]"
+)
+"""A commit and its title, as git prints both; the title speaks of errors that were mended."""
 _FIELDS = ("log", "message", "msg", "error", "err", "text", "textPayload", "MESSAGE")
 _MARKS = str.maketrans(
     {
@@ -140,6 +146,11 @@ def has_prefix(line: str) -> bool:
 def is_supposed(line: str) -> bool:
     """Say whether a line speaks of an error that somebody may get, and reports none."""
     return _SUPPOSED.match(line[:LONGEST]) is not None
+
+
+def is_title(line: str) -> bool:
+    """Say whether git printed a line to name a commit by its title."""
+    return _TITLE.match(line[:LONGEST]) is not None
 
 
 def goes_on(line: str) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 
 from doctor.base.patterns import compile_pattern
 from doctor.events.forms import ANYBODY, Form
-from doctor.events.normal import Normal, folded, is_mild, is_supposed, normal
+from doctor.events.normal import Normal, folded, is_mild, is_supposed, is_title, normal
 from doctor.events.tracebacks import CAUSE, HANDLING, HEADER, Traceback, tracebacks
 from doctor.events.translations import ENGLISH
 from doctor.events.voices import voices
@@ -185,7 +185,7 @@ class _Found:
         if not numbers:
             return
         line = normal(self._lines[at])
-        if is_supposed(line.text):
+        if is_supposed(line.text) or is_title(line.text):
             return
         for number in numbers:
             if (event := self._event(number, at, line)) is not None:

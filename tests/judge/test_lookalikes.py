@@ -93,3 +93,8 @@ def test_the_json_report_holds_look_alikes_apart_from_findings() -> None:
     assert [one["id"] for one in published["look_alikes"]] == [one.id for one in report.look_alikes]
     assert published["look_alikes"]
     assert published["exit_code"] == 4
+
+
+def test_a_warning_resembles_nothing() -> None:
+    text = "WARNING in app: no kernel image is available for cudaFuncSetAttribute, using the CPU"
+    assert not judged(text).look_alikes

@@ -184,6 +184,8 @@ diff --git a/loader.py b/loader.py
         DIFFERENCE,
         '$ git commit -am "Fix it (exit code 137)"\n[main f5111e5] Fix it (exit code 137)',
         "$ git log --oneline\n1f2e3d4 Avoid RuntimeError: CUDA error: out of memory\n$ ls",
+        "Note: switching to 'v2'.\n\nHEAD is now at 9c0ffee Mend the CUDA error of step 9",
+        "9c0ffee (tag: v2) Mend the CUDA error of step 9\n1f2e3d4 Mend the CUDA error of step 8",
         (
             "=== RUN TestSave\nERROR attempt 1/5 failed: NCCL watchdog: collective "
             "operation timeout; "
@@ -220,6 +222,8 @@ def test_sources_messages_of_git_and_tries_are_no_failure(text: str) -> None:
         f"{SOURCE}\nTraceback (most recent call last):\n{_RAISED}",
         f"{DIFFERENCE}\n{_RAISED}",
         f"$ git log --oneline\n1f2e3d4 Avoid it\n$ python train.py\n{_RAISED}",
+        f"HEAD is now at 9c0ffee Mend step 9\n{_RAISED}",
+        "1234567 CUDA error: invalid device function",
         (
             "The TensorFlow library was compiled to use AVX instructions, but "
             "these aren't available "

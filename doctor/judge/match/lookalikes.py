@@ -9,6 +9,7 @@ from math import log as logarithm
 
 from doctor.events.owner import owning_event
 from doctor.events.reading import events_of
+from doctor.logs.endings import ended_well
 from doctor.model.events import Event, Level
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation
@@ -65,9 +66,10 @@ def look_alikes(
 
 
 def _failure(observation: Observation) -> Event | None:
+    """Return the first failure of the logs; of a warning alone nobody asks what it resembles."""
     for log in observation.logs:
-        event = owning_event(events_of(log))
-        if event is not None and event.level is not Level.WRAPPER:
+        event = None if ended_well(log.lines) else owning_event(events_of(log))
+        if event is not None and event.level is Level.FAILURE:
             return event
     return None
 
