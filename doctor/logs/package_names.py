@@ -11,17 +11,19 @@ ALIASES = {
 }
 """What people write for a distribution, after its name was normalized."""
 _PACKAGES = """
-accelerate aiohttp apex auto-gptq autoawq bitsandbytes causal-conv1d cumm cupy datasets deepspeed
-detectron2 dgl diffusers einops faiss-cpu faiss-gpu flash-attn flashinfer-python gradio
-huggingface-hub jax jaxlib keras lightning llama-cpp-python llamafactory mamba-ssm megatron-core
-ml-dtypes mmcv mmcv-full mmdet mmdet3d mmengine mmsegmentation numba numpy nvidia-dali
-onnx onnxruntime onnxruntime-directml onnxruntime-gpu open3d opencv-python optimum paddlepaddle
-paddlepaddle-gpu pandas peft pillow pip protobuf pyarrow pydantic pytorch-lightning pytorch3d
-ray safetensors sageattention scikit-learn scipy sentence-transformers sentencepiece setuptools
-sglang spconv tensorboard tensorflow tensorflow-gpu tensorflow-macos tensorflow-metal
-tensorrt-llm timm tokenizers torch torch-cluster torch-geometric torch-scatter torch-sparse
-torchao torchaudio torchcodec torchdata torchmetrics torchtext torchvision transformer-engine
-transformers triton triton-windows trl typing-extensions ultralytics unsloth vllm wheel xformers
+accelerate aiohttp apex auto-gptq autoawq bitsandbytes causal-conv1d chex cumm cupy datasets
+deepspeed detectron2 dgl diffusers einops faiss-cpu faiss-gpu flash-attn flashinfer-python flax
+gradio huggingface-hub jax jax-cuda12-pjrt jax-cuda12-plugin jax-cuda13-pjrt jax-cuda13-plugin
+jaxlib keras lightning llama-cpp-python llamafactory mamba-ssm megatron-core ml-dtypes mmcv
+mmcv-full mmdet mmdet3d mmengine mmsegmentation numba numpy nvidia-cudnn-cu12 nvidia-cudnn-cu13
+nvidia-dali onnx onnxruntime onnxruntime-directml onnxruntime-gpu open3d opencv-python optax
+optimum paddlepaddle paddlepaddle-gpu pandas peft pillow pip protobuf pyarrow pydantic
+pytorch-lightning pytorch3d ray safetensors sageattention scikit-learn scipy sentence-transformers
+sentencepiece setuptools sglang spconv tensorboard tensorflow tensorflow-gpu tensorflow-macos
+tensorflow-metal tensorrt-llm timm tokenizers torch torch-cluster torch-geometric torch-scatter
+torch-sparse torchao torchaudio torchcodec torchdata torchmetrics torchtext torchvision
+transformer-engine transformers triton triton-windows trl typing-extensions ultralytics unsloth
+vllm wheel xformers
 """
 KNOWN = frozenset(_PACKAGES.split())
 _BESIDE = """

@@ -24,6 +24,15 @@ from doctor.planning.knowledge import Knowledge
 from doctor.planning.overlay import Changes, laid_over
 from doctor.planning.resolver import Need
 
+_OF_JAXLIB = frozenset(
+    f"jax-cuda{generation}-{part}" for generation in (12, 13) for part in ("plugin", "pjrt")
+)
+"""Parts of JAX that fit the jaxlib of their own release only, and whose METADATA does not say so.
+
+Beside another one JAX ends in a segmentation fault or does without the GPU:
+https://github.com/jax-ml/jax/issues/24901
+"""
+
 
 def is_same(here: str, release: str) -> bool:
     """Say whether an installed version is a release, with or without its local part."""
@@ -125,6 +134,9 @@ class Environment:
         for name in self.compiled:
             if not any(need.name == "torch" for need in needs.get(name, ())):
                 needs.setdefault(name, []).append(self._torch_of(name))
+        for need in [one for one in needs.get("jax", ()) if one.name == "jaxlib"]:
+            parts = sorted(_OF_JAXLIB & self.here.keys())
+            needs["jax"] += (Need(name, need.alternatives, by="jax") for name in parts)
         return {name: tuple(found) for name, found in needs.items()}
 
     @cached_property

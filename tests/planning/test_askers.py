@@ -57,3 +57,12 @@ def test_who_asks_for_a_later_release_falls_within_its_major_release() -> None:
     plan = _plan([("transformers", "tokenizers", ">=0.22")], moved="transformers")
     (step,) = plan.steps
     assert command_line(step).endswith("'transformers>=4,<4.21.3' tokenizers==0.20.3")
+
+
+def test_the_parts_of_jax_for_a_gpu_move_with_jaxlib() -> None:
+    """Their METADATA does not ask for it, and beside another jaxlib JAX ends without a word."""
+    parts = ("jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt")
+    here = {"jax": "0.4.30", **dict.fromkeys(parts, "0.4.23")}
+    _, _, plan = judged(made_up(here, [("jax", "jaxlib", "<=0.4.30,>=0.4.27")]))
+    moved = [set(names) & set(parts) for names in _movers(plan)]
+    assert moved == [set(), set(parts)]
