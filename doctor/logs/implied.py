@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
-from doctor.base.versions import minor
+from doctor.base.versions import in_range, minor, public
 from doctor.logs.labels import labelled
 from doctor.logs.listed_requirements import SOURCE as _SOURCE
 from doctor.logs.listed_requirements import compared_requirements
@@ -65,6 +65,11 @@ _OF_PROCESSORS = frozenset(
 )
 _CARD_LABELS = frozenset({"gpu", "gpus", "显卡", "graphics card", "video card"})
 _CHIP = re.compile(r"\b(gfx\d{3,4}[a-f]?)\b")
+_ARCHITECTURES = re.compile(r"\[((?:\s?['\"]?gfx\w{3,12}(?:-generic)?['\"]?,?){2,60})\s?\]")
+"""What `torch.cuda.get_arch_list()` prints: the chips that torch has code for, and no cards."""
+_VARIABLES_SHOWN = re.compile(r"\b(?:env|printenv|set)\s?\|\s?e?grep\b.{0,40}\bhsa", re.IGNORECASE)
+"""A command that prints each variable of AMD's runtime; what it does not print is not set."""
+_OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 
 
 def implied(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -81,6 +86,7 @@ def implied(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
         **_jax(text, facts),
         **_amd(text, {**facts, **_amd_present(text, facts)}),
         **_rosetta(text),
+        **_linux(facts),
     }
     found = {name: fact for name, fact in found.items() if not _is_known(name, facts)}
     named = unowned(lines, {**facts, **found})
@@ -200,6 +206,19 @@ def _jax(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
     return {"jax.devices": present(["cpu:0"], _SOURCE)}
 
 
+def _linux(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Read the system from NVIDIA's NCCL, which PyPI has for Linux alone.
+
+    Up to 2.8 torch asks for it on x86-64 alone.
+    """
+    if value_of(facts, "package.nvidia-nccl-cu12.version") is None:
+        return {}
+    torch = str(value_of(facts, "torch.version") or "")
+    intel = bool(torch) and in_range(public(torch), introduced=None, fixed="2.9") is True
+    machine = {"host.machine": present("x86_64", _SOURCE)} if intel else {}
+    return {"host.os": present("linux", _SOURCE), **machine}
+
+
 def _rosetta(text: Sequence[str]) -> dict[str, Fact]:
     """Read that a Python for Intel runs on a Mac with an Apple chip."""
     apple = any(map(_APPLE.search, text))
@@ -229,6 +248,8 @@ def _amd(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """
     if value_of(facts, "amd.gpu_present") is not True or value_of(facts, "nvidia.gpu_present"):
         return {}
+    compiled = [found[1] for line in text if (found := _ARCHITECTURES.search(line))]
+    text = [_ARCHITECTURES.sub("", line) for line in text]
     cards = (next(filter(None, one)) for line in text for one in _CARD.findall(line))
     chips = dict.fromkeys(
         chip
@@ -243,4 +264,20 @@ def _amd(text: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
         "amd.gpu_present": present(True, _SOURCE),
         "nvidia.gpu_present": absent(_SOURCE),
         **gpus,
+        **_no_override(text),
+        **_of_torch(compiled),
     }
+
+
+def _of_torch(compiled: Sequence[str]) -> dict[str, Fact]:
+    """Read what torch is built for, where a text shows one such list."""
+    if len(set(compiled)) != 1:
+        return {}
+    chips = re.findall(r"gfx[\w-]+", compiled[0])
+    return {"torch.arch_list": present(chips, _SOURCE), "torch.build": present("rocm", _SOURCE)}
+
+
+def _no_override(text: Sequence[str]) -> dict[str, Fact]:
+    """Read that no variable gives the GPU another name, where a text shows all of them."""
+    shown = any(map(_VARIABLES_SHOWN.search, text)) and not any(_OVERRIDE in one for one in text)
+    return {f"env.{_OVERRIDE}": absent(_SOURCE)} if shown else {}

@@ -40,6 +40,15 @@ nvidia-cublas-cu12 12.1.3.1
 $ python -c "import torch; print(torch.cuda.is_available())"
 False
 """
+_CHIPS = """GPU: Radeon RX 6700 XT (gfx1031)
+$ pip list | grep -E "torch|numpy"
+numpy              1.26.4
+torch              2.3.1+rocm6.0
+torchvision        0.18.1+rocm6.0
+>>> torch.cuda.get_arch_list()
+['gfx906', 'gfx90a', 'gfx1030']
+$ printenv | grep HSA
+"""
 _JAX = """jax:    0.4.32
 jaxlib: 0.4.32
 numpy:  2.1.2
@@ -75,6 +84,13 @@ def facts_of(text: str) -> Facts:
         (_AMD, "torch.build", "cuda"),
         (_AMD, "torch.cuda_available", False),
         (_AMD, "amd.gpus", [{"gfx": "gfx1031"}]),
+        ("torch==2.3.0\nnvidia-nccl-cu12==2.20.5\nnumpy==1.26.4", "host.os", "linux"),
+        ("torch==2.3.0\nnvidia-nccl-cu12==2.20.5\nnumpy==1.26.4", "host.machine", "x86_64"),
+        ("torch==2.9.1\nnvidia-nccl-cu12==2.27.5\nnumpy==1.26.4", "host.machine", None),
+        ("torch==2.3.0\nnvidia-cublas-cu12==12.1.3.1\nnumpy==1.26.4", "host.os", None),
+        (_CHIPS, "amd.gpus", [{"gfx": "gfx1031"}]),
+        (_CHIPS, "torch.arch_list", ["gfx906", "gfx90a", "gfx1030"]),
+        (_CHIPS, "torch.build", "rocm"),
         (_JAX, "jax.devices", ["cpu:0"]),
         (_JAX.replace("CpuDevice", "CudaDevice"), "jax.devices", None),
         (_MAC, "host.rosetta", True),
@@ -92,6 +108,13 @@ def test_what_a_text_implies(text: str, name: str, value: Any) -> None:
 def test_a_stated_build_is_not_deduced_anew() -> None:
     text = _AMD.replace("torch              2.3.0", "torch              2.3.0+rocm6.0")
     assert value_of(facts_of(text), "torch.build") == "rocm"
+
+
+def test_a_variable_that_a_list_of_all_leaves_out_is_not_set() -> None:
+    name = "env.HSA_OVERRIDE_GFX_VERSION"
+    assert facts_of(_CHIPS)[name].state is State.ABSENT
+    assert name not in facts_of(_CHIPS.replace("$ printenv | grep HSA", ""))
+    assert name not in facts_of(_CHIPS + "HSA_OVERRIDE_GFX_VERSION=10.3.0\n")
 
 
 def test_two_answers_are_none() -> None:
