@@ -70,6 +70,14 @@ _PYTHONS = (
 )
 
 
+_DECORATOR = re.compile(
+    r"(?:[/\\](?:deprecation|_?decorators?|_validators|_typeguard)\.py"
+    r"|[/\\]torch[/\\]utils[/\\]_contextlib\.py)\", line \d{1,7}, in "
+    r"(?:wrapped_func|wrapper|_?inner\w{0,10}|decorate_context|wrapped|new_func)\b"
+)
+"""The frame of a decorator, which calls what it was put around and asks for nothing itself."""
+
+
 class Caller(NamedTuple):
     """Who asked for a name: `package`, `model` (its own code), `addon`, `project` or `python`.
 
@@ -195,7 +203,7 @@ _SIGNS = (
 def frames(case: Case, event: Event) -> Iterator[str]:
     """Yield the files of the traceback that ends at an event, the innermost first."""
     for line in reversed(case.log.lines[max(event.at - _FURTHEST, 0) : event.at]):
-        if file := frame_of(line):
+        if (file := frame_of(line)) and not _DECORATOR.search(line[:_LONGEST]):
             yield file
         if _STACK in line:
             return

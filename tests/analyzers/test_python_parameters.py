@@ -38,6 +38,21 @@ def test_a_parameter_that_went() -> None:
     assert "no longer has the parameter legacy_cache_layout" in found.detection.title
 
 
+def test_a_decorator_asks_for_nothing() -> None:
+    text = """
+trl==0.13.0
+Traceback (most recent call last):
+  File "/home/ada/tune.py", line 7, in <module>
+    SFTTrainer(model, max_seq_length=512)
+  File "/venv/lib/python3.11/site-packages/transformers/utils/deprecation.py", line 165, in wrapped_func
+    return func(*args, **kwargs)
+TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'max_seq_length'
+"""  # noqa: E501
+    found = told("python_parameters", text)
+    assert "The program tune.py asks for it" in found.detection.cause
+    assert installs(found) == [("trl>=0.4,<0.13",)]
+
+
 def test_a_call_between_two_unknown_packages() -> None:
     """Who calls is known, and nothing more: no fix is made up."""
     found = told("python_parameters", OTHER)
