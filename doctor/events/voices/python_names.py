@@ -83,7 +83,9 @@ VOICES = (
             Form(
                 "module-not-found",
                 r"(?:(?:ModuleNotFound|Import)Error:|[/\\ ](?:python|pypy)[\w.-]{0,12}(?:\.exe)?:"
-                r"(?: Error while finding module specification for '[\w.]{1,200}' \(\w{1,40}:)?) "
+                r"(?: Error while finding module specification for '[\w.]{1,200}' \(\w{1,40}:)?"
+                # ComfyUI and its add-ons quote the exception without its name.
+                r"|\b(?:Cannot import|Error loading|[Ff]ailed to (?:import|load)) [^\n]{1,400}:) "
                 r"No module named '?(?P<module>[\w.]{1,200})'?"
                 r"(?:; '(?P<parent>[\w.]{1,200})' is not a package)?",
                 ("no module named ",),
