@@ -65,7 +65,7 @@ _OF_PROCESSORS = frozenset(
 )
 _CARD_LABELS = frozenset({"gpu", "gpus", "显卡", "graphics card", "video card"})
 _CHIP = re.compile(r"\b(gfx\d{3,4}[a-f]?)\b")
-_ARCHITECTURES = re.compile(r"\[((?:\s?['\"]?gfx\w{3,12}(?:-generic)?['\"]?,?){2,60})\s?\]")
+_ARCHITECTURES = re.compile(r"\[(['\"]?gfx\w{2,8}['\"]?,[\w'\", :+-]{4,600})\]")
 """What `torch.cuda.get_arch_list()` prints: the chips that torch has code for, and no cards."""
 _VARIABLES_SHOWN = re.compile(r"\b(?:env|printenv|set)\s?\|\s?e?grep\b.{0,40}\bhsa", re.IGNORECASE)
 """A command that prints each variable of AMD's runtime; what it does not print is not set."""
