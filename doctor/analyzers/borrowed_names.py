@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.analyzers.case import Explanation, Precision, detection
+from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, Caller
 from doctor.analyzers.releases import Fit
 from doctor.model.events import Event
@@ -62,6 +62,40 @@ def explain_borrowed(
     )
 
 
+def explain_below(case: Case, event: Event, module: str, name: str) -> Explanation | None:
+    """Explain a name that no release has in a module, and one has in a module right below it."""
+    place = names.below(module, name)
+    if place is None:
+        return None
+    last, inner = module.rpartition(".")[2], place.rpartition(".")[2]
+    called = re.compile(rf"\b((?:\w{{1,60}}\.){{0,6}}{re.escape(last)})\.{re.escape(name)}\b")
+    lines = (line[:_LONGEST] for line in case.log.lines[:_LINES])
+    shown = next((found[1] for line in lines if (found := called.search(line))), module)
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{name} is not in {module}, but in {place}",
+            "No release has the name in the place where the code looks for it: a part of its path "
+            "was left out. Another release changes nothing.",
+            recipes=(
+                Recipe(
+                    title=f"Name {inner} as well",
+                    snippet=Snippet(
+                        where="the line that asks for it",
+                        before=f"{shown}.{name}",
+                        after=f"{shown}.{inner}.{name}",
+                    ),
+                ),
+            ),
+            name="name-in-another-module",
+        ),
+    )
+
+
+_LONGEST = 600
+_LINES = 2000
 _GONE_BEFORE = {
     "scipy.misc": (
         frozenset(("imread", "imresize", "imsave", "imshow", "toimage", "imfilter", "imrotate")),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.analyzers.borrowed_names import explain_borrowed, explain_unheard
+from doctor.analyzers.borrowed_names import explain_below, explain_borrowed, explain_unheard
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import (
     NAME,
@@ -99,6 +99,8 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
         return explain_borrowed(event, module, name, caller) or explain_unheard(
             event, module, name, caller
         )
+    if not history.present and (found_below := explain_below(case, event, module, name)):
+        return found_below
     version = inventory.release(history.distribution)
     found = narrowed(fit(history, version), history, _beside(case, event, module, name))
     if caller is None and frames_inside(case, event, package):
@@ -160,7 +162,6 @@ _IMPORT = re.compile(r"\bfrom ([\w.]{1,200}) import \(?([\w, ]{1,900})")
 
 _LONGEST = 1000
 _LINES = 400
-
 _SOME = 12
 
 

@@ -166,6 +166,20 @@ def importable(module: str, name: str, at: str | None = None) -> History | None:
 
 
 @_quiet
+def below(module: str, name: str) -> str | None:
+    """Return the public module right below `module` that has `name` in the most releases."""
+    file = _file_of(module)
+    if file is None or len(name) > _LONGEST:
+        return None
+    found = {
+        other: sum(bit for bit, _ in segments).bit_count()
+        for other, segments in names_row(file, name).items()
+        if other.rpartition(".")[0] == module and "._" not in other
+    }
+    return min(found, key=lambda one: (-found[one], one)) if found else None
+
+
+@_quiet
 def module_history(module: str) -> History | None:
     """Return the releases in which a module exists, and the module that took its place."""
     file = _file_of(module)

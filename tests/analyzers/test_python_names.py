@@ -350,3 +350,16 @@ Traceback (most recent call last):
 AttributeError: module 'lib' has no attribute 'X509_V_FLAG_NOTIFY_POLICY'
 """
     assert installs(told("python_names", lib)) == [("pyopenssl",)]
+
+
+def test_a_part_of_the_path_that_was_left_out() -> None:
+    text = """
+net = tf.keras.load_model("net.h5")
+AttributeError: module 'tensorflow.keras' has no attribute 'load_model'
+"""
+    found = told("python_names", text)
+    assert found.detection.title.endswith("not in tensorflow.keras, but in tensorflow.keras.models")
+    (recipe,) = found.detection.recipes
+    assert recipe.snippet is not None
+    assert recipe.snippet.before == "tf.keras.load_model"
+    assert recipe.snippet.after == "tf.keras.models.load_model"
