@@ -79,7 +79,7 @@ def _explanation(case: Case, event: Event) -> Explanation:
         amounts.setdefault("free", old[2])
     capacity = size(amounts.get("capacity", ""))
     holder, first = _holder(case, text, amounts)
-    own = _OWN.search(text)
+    own = _OWN.search(text) or _ALLOCATED.search(text)
     alone = own is not None and size(own[1]) > _ALONE * capacity > 0
     more = [] if alone else [_processes()]
     if not _RESERVED.search(text):
@@ -110,7 +110,12 @@ def _explanation(case: Case, event: Event) -> Explanation:
 
 def _holder(case: Case, text: str, amounts: Mapping[str, str]) -> tuple[str, tuple[Recipe, ...]]:
     """Return who holds the memory, and what to do first where that is not to ask for less."""
-    others = sum(size(amount) for _, amount in _PROCESS.findall(text))
+    listed = [size(amount) for _, amount in _PROCESS.findall(text)]
+    others = sum(listed)
+    held = _ALLOCATED.search(text)
+    # In a container torch does not know its own number, and lists itself as "Process".
+    if held and not _OWN.search(text) and size(held[1]) > _ALONE * max(listed, default=0):
+        others -= max(listed, default=0)
     found = _RESERVED.search(text)
     reserved = size(found[1]) if found else 0
     wanted, free = size(amounts.get("wanted", "")), size(amounts.get("free", ""))
@@ -135,17 +140,17 @@ def _holder(case: Case, text: str, amounts: Mapping[str, str]) -> tuple[str, tup
         return (
             f"Other processes hold {_readable(others)} of this GPU: {_named_processes(text)}."
         ), (_processes(),)
-    if wanted and found and reserved > wanted:
+    if wanted and found and reserved > max(wanted, _MUCH * capacity):
         return (
             f"torch itself reserves {found[1]} that no tensor uses, more than "
             f"{amounts['wanted']}: the memory is in pieces (fragmentation)."
-        ), ((_segments(),) if reserved > _MUCH * capacity else ())
+        ), (_segments(),)
     if loaded := weights_fill(case, capacity):
         return (
             f"The weights of the model take {loaded} GiB of {amounts['capacity']} alone, so no "
             "setting of the batch makes it fit."
         ), ()
-    if held := _ALLOCATED.search(text):
+    if held:
         return (
             f"Tensors of this process hold {held[1]}, and the earlier steps did fit: something "
             "grows from step to step."

@@ -214,3 +214,15 @@ def test_amounts(text: str, count: int) -> None:
 def test_silence_on_other_lines(text: str) -> None:
     """Prose and hostile text are no failure."""
     assert said(text) == []
+
+
+def test_the_process_of_a_container_that_torch_lists_by_its_number_is_its_own() -> None:
+    """Where the container has numbers of its own, torch takes itself for another process."""
+    (one,) = explained(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB. GPU 0 has a "
+        "total capacity of 23.69 GiB of which 40.00 MiB is free. Process 7 has 23.60 GiB memory in "
+        "use. Of the allocated memory 23.00 GiB is allocated by PyTorch, and 90.00 MiB is reserved "
+        "by PyTorch but unallocated."
+    )
+    assert "Tensors of this process hold 23.00 GiB" in one.detection.message
+    assert [recipe.title for recipe in one.detection.recipes] == ["Use less memory at once"]

@@ -13,7 +13,7 @@ VOICES = (
             Form(
                 "gpu-memory",
                 rf"(?:CUDA|HIP|XPU) out of memory\. Tried to allocate (?P<wanted>{_SIZE})"
-                rf"(?:\.? \(?GPU (?P<gpu>\d{{1,3}})(?: has a total capacity of|;) "
+                rf"(?:\.? \(?GPU (?P<gpu>\d{{1,3}})(?: has a total capaci?ty of|;) "
                 rf"(?P<capacity>{_SIZE}))?"
                 rf"(?: of which (?P<free>{_SIZE}) is free)?",
                 ("out of memory. tried to allocate",),
