@@ -10,6 +10,7 @@ from doctor.analyzers.releases import Fit
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
 from doctor.timelines import names
+from doctor.timelines.names import History
 from doctor.timelines.standard_library import standard_module
 
 _SAFE_PATH = re.compile(r"[\w./\\: +~@=-]{1,300}")
@@ -60,6 +61,15 @@ def explain_borrowed(
             name="name-not-in-release",
         ),
     )
+
+
+def explain_elsewhere(
+    case: Case, event: Event, asked: tuple[str, str], caller: Caller | None, history: History | None
+) -> Explanation | None:
+    """Explain a name that no release has in a module; `asked` is the module and the name."""
+    if history is None:
+        return explain_borrowed(event, *asked, caller) or explain_unheard(event, *asked, caller)
+    return None if history.present else explain_below(case, event, *asked)
 
 
 def explain_below(case: Case, event: Event, module: str, name: str) -> Explanation | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.analyzers.borrowed_names import explain_below, explain_borrowed, explain_unheard
+from doctor.analyzers.borrowed_names import explain_elsewhere
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import (
     NAME,
@@ -95,12 +95,9 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     history = names.importable(module, name)
     if history is None and names.module_history(module) is None:
         return _stranger(case, event, package, name, caller) or _other(event, module, name, caller)
-    if history is None:
-        return explain_borrowed(event, module, name, caller) or explain_unheard(
-            event, module, name, caller
-        )
-    if not history.present and (found_below := explain_below(case, event, module, name)):
-        return found_below
+    elsewhere = explain_elsewhere(case, event, (module, name), caller, history)
+    if elsewhere or history is None:
+        return elsewhere
     version = inventory.release(history.distribution)
     found = narrowed(fit(history, version), history, _beside(case, event, module, name))
     if caller is None and frames_inside(case, event, package):
