@@ -17,7 +17,7 @@ from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe
 
 _DRIVER = re.compile(
-    r"NVIDIA-Linux-\w{1,10}-(?P<a>\d{2,3}\.[\d.]{1,12}\d)\b|[/\\]dkms[/\\]nvidia[\w-]{0,12}[/\\]"
+    r"NVIDIA-Linux-\w{1,10}-(?P<a>\d{2,3}\.[\d.]{1,12}\d)\b|[/\\]dkms[/\\]nvidia[\w-]{0,24}[/\\]"
     r"(?P<b>\d{2,3}\.[\d.]{1,12})[/\\]"
     r"|\bnvidia[a-z-]{0,12}[-/](?P<c>\d{2,3}\.[\d.]{1,12}) for kernel"
     r"|dkms (?:install|build|add)\b.{0,20}\bnvidia[\w-]{0,12}(?: -v |/)(?P<d>\d{2,3}\.[\d.]{1,12})"
@@ -26,7 +26,12 @@ _DRIVER = re.compile(
 _KERNEL = re.compile(
     r"for kernel (?P<a>\d\S{3,60})|[/\\]lib[/\\]modules[/\\](?P<b>\d[^/\\\s'\"]{3,60})[/\\]"
     r"|build on kernel: (?P<c>\d\S{3,60})"
+    r"|/usr/src/(?:linux-headers-|kernels/)(?P<d>\d[^/\s'\"]{3,60})/(?:Makefile|scripts|arch)"
 )
+_STOPPED = re.compile(
+    r"\*\*\* \[.{0,120}(?:/linux-headers-|/usr/src/kernels/|/lib/modules/)\d.{3,160}\] Error"
+)
+"""What make prints for the whole of a kernel module, once one of its files did not compile."""
 _REAL_TIME = re.compile(
     r"[-.]rt\d{0,4}\b|-realtime\b|PREEMPT_RT (?:kernel|is)|\bCONFIG_PREEMPT_RT=y"
 )
@@ -75,9 +80,14 @@ def is_module_source(case: Case, event: Event) -> bool:
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield why the NVIDIA kernel module could not be built."""
-    event = next(case.of("kernel-module-build"), None)
+    event = next(case.of("kernel-module-build"), None) or _stopped(case)
     if event is not None and (found := _explanation(case, event)) is not None:
         yield found
+
+
+def _stopped(case: Case) -> Event | None:
+    """Return the end of a module's build, in a log without the lines of DKMS around it."""
+    return next((one for one in case.of("build-stopped") if _STOPPED.search(one.text)), None)
 
 
 def _explanation(case: Case, event: Event) -> Explanation | None:
@@ -106,7 +116,9 @@ def _explanation(case: Case, event: Event) -> Explanation | None:
 def _first(pattern: re.Pattern[str], lines: list[str]) -> str:
     for line in lines:
         if found := pattern.search(line):
-            return next(one for one in found.groups() if one).rstrip(".,;)'\"`")
+            said = next(one for one in found.groups() if one).rstrip(".,;)'\"`")
+            # Debian keeps what all variants of a kernel share in a folder of its own.
+            return said.removesuffix("-common")
     return ""
 
 
@@ -151,6 +163,8 @@ def _newer_kernel(case: Case, event: Event, driver: str, kernel: str, error: str
     worked = next((one["kernel"] for line in lines if (one := _WORKED.search(line))), "")
     older = f"kernel {worked}" if worked and worked != kernel else "the kernel before"
     branch = driver.partition(".")[0]
+    if kernel.endswith("-pve"):
+        return _of_proxmox(event, driver, kernel, error)
     debian = case.context.distribution.startswith("Debian") or "+deb" in kernel + driver
     # nvidia-current is the name that Debian's own package gives the module.
     debian = debian or "-amd64" in kernel or "nvidia-current/" in event.text
@@ -188,6 +202,37 @@ def _newer_kernel(case: Case, event: Event, driver: str, kernel: str, error: str
                 "than this kernel, knows it. RTX 50 needs one that ends in -open.",
             )
         )
+    return _too_old(event, driver, kernel, error, tuple(recipes))
+
+
+def _of_proxmox(event: Event, driver: str, kernel: str, error: str) -> Explanation:
+    pin = Recipe(
+        title="Pin an older kernel of Proxmox VE, which this driver knows, and restart",
+        note="Its headers (proxmox-headers- and the release) are needed too; DKMS then builds the "
+        "module for it.",
+        steps=(
+            Action(run=("proxmox-boot-tool", "kernel", "list")),
+            Action(run=("proxmox-boot-tool", "kernel", "pin", "<kernel>"), reboot=True),
+        ),
+        ask={"kernel": f"one of the list that is older than {kernel}, such as a 6.14 or 6.8"},
+    )
+    newer = Recipe(
+        title=f"Install a driver of branch {max(_NEWEST, int(driver.partition('.')[0]))} or later "
+        "from NVIDIA's repository for Debian",
+        use_if=("the GPU is a Turing or newer (GTX 16, RTX 20, T4)",),
+        note="An older card takes cuda-drivers-580. NVIDIA's page of CUDA downloads shows how to "
+        "set the repository up (cuda-keyring). Remove Debian's own packages of the driver first.",
+        steps=(
+            Action(run=("apt-get", "update"), sudo=True),
+            Action(system={"apt": ("cuda-drivers",)}, reboot=True),
+        ),
+    )
+    return _too_old(event, driver, kernel, error, (pin, newer))
+
+
+def _too_old(
+    event: Event, driver: str, kernel: str, error: str, recipes: tuple[Recipe, ...]
+) -> Explanation:
     return explanation(
         event,
         f"The NVIDIA driver {driver} does not build for kernel {kernel}",
@@ -196,7 +241,7 @@ def _newer_kernel(case: Case, event: Event, driver: str, kernel: str, error: str
         + (" It is no kernel of the distribution." if _OTHER_KERNEL.search(kernel) else "")
         + (f" The first error is {error}." if error else " make.log holds the first error.")
         + " nvidia-smi fails until the module is there.",
-        tuple(recipes),
+        recipes,
         name="kernel-module-build",
         contradicts=("nvidia/driver-not-loaded",),
     )

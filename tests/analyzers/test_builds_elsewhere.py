@@ -223,6 +223,28 @@ def test_a_driver_that_is_older_than_the_kernel(
     assert all(word in title for word, title in zip(words, titles, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "folder", "words"),
+    [
+        ("6.14.11-4-pve", "nvidia-current-open/535.247.01", ("Proxmox", "repository")),
+        ("6.12.57+deb13-common", "nvidia-current/535.247.01", ("kernel before", "Debian")),
+    ],
+)
+def test_the_end_of_a_build_without_the_lines_of_dkms(
+    kernel: str, folder: str, words: tuple[str, str]
+) -> None:
+    text = (
+        f"make[2]: *** [/usr/src/linux-headers-{kernel}/Makefile:1951: /var/lib] Error 2\n"
+        f"make[1]: Leaving directory '/var/lib/dkms/{folder}/build'\n"
+    )
+    found = told("kernel_modules", text).detection
+    assert found.title.endswith(f"does not build for kernel {kernel.removesuffix('-common')}")
+    assert all(word in one.title for word, one in zip(words, found.recipes, strict=True))
+    # The module of another driver, and a build that did not stop.
+    assert explained("kernel_modules", text.replace("nvidia", "zfs")) == []
+    assert explained("kernel_modules", text.partition("\n")[2]) == []
+
+
 def test_the_log_of_a_build_of_debians_package() -> None:
     text = (
         "DKMS (dkms-3.2.2) make.log for nvidia-current/550.163.01 for kernel 6.18.5+deb13-amd64 "
