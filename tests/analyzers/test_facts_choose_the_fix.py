@@ -475,3 +475,75 @@ def test_native_code_for_one_kind_of_mac() -> None:
     )
     (command,) = first(text).fixes[0].commands
     assert command.env["HNSWLIB_NO_NATIVE"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "first_of_all", "never"),
+    [
+        pytest.param(
+            "nvcc error: cicc\n/home/u/.cargo/registry/src/x/bindgen_cuda-0.1.6/src/lib.rs:9:1\n"
+            "nvcc kernels/flash_fwd_hdim64_bf16_sm80.cu\nKilled\n",
+            "one job",
+            "fewer jobs",
+            id="cargo",
+        ),
+        pytest.param(
+            "Error response from daemon: unknown or invalid runtime name: nvidia\n"
+            "C:\\work> docker compose up\n",
+            "as devices in place of the runtime",
+            "register it and restart",
+            id="Docker Desktop",
+        ),
+        pytest.param(
+            "$ singularity exec image.sif python train.py\nImportError: libcuda.so.1: cannot open "
+            "shared object file: No such file or directory\n",
+            "Apptainer or Singularity",
+            "",
+            id="Singularity",
+        ),
+        pytest.param(
+            "E external/org_tensorflow/tensorflow/compiler/xla/stream_executor/cuda/cuda_dnn.cc:4] "
+            "Loaded runtime CuDNN library: 8.2.4 but source was compiled with: 8.6.0.\n",
+            "let the loader find it first",
+            "",
+            id="jaxlib of 2023",
+        ),
+        pytest.param(
+            "from tensorflow.python._pywrap_tensorflow_internal import *\nImportError: "
+            "libamdhip64.so.4: cannot open shared object file: No such file or directory\n",
+            "release of tensorflow-rocm",
+            "ROCm of this torch",
+            id="TensorFlow for another ROCm",
+        ),
+        pytest.param(
+            "ERROR: torch-1.8.0-cp36-cp36m-linux_aarch64.whl is not a supported wheel on this "
+            "platform.\n",
+            "JetPack of this board",
+            "",
+            id="a wheel of NVIDIA's for a Jetson",
+        ),
+        pytest.param(
+            "cc1plus: fatal error: src/kernels_cuda.cu: No such file or directory\n",
+            "newest release",
+            "",
+            id="an archive without a source",
+        ),
+        pytest.param(
+            "cc1plus: fatal error: third_party/gemm/all.cu: No such file or directory\n",
+            "submodules",
+            "",
+            id="a checkout without a submodule",
+        ),
+        pytest.param(
+            "| NVIDIA-SMI 570.133.10   Driver Version: 570.133.10   CUDA Version: N/A  |\n"
+            "modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/5.15.0-9\n",
+            "runs virtual machines",
+            "Load the module",
+            id="a hypervisor's driver",
+        ),
+    ],
+)
+def test_the_log_brings_the_fix_of_its_machine(text: str, first_of_all: str, never: str) -> None:
+    titles = [one.title for one in first(text).fixes]
+    assert first_of_all in titles[0]
+    assert not never or not any(never in one for one in titles)

@@ -10,7 +10,7 @@ from doctor.analyzers.compilers.gone_names import (
     row_of,
     sources_ahead,
 )
-from doctor.analyzers.compilers.own_headers import SUBMODULES, unknown_header
+from doctor.analyzers.compilers.own_headers import SUBMODULES, of_sources, unknown_header
 from doctor.analyzers.compilers.standards import NEWER_GCC
 from doctor.analyzers.machine import fact_text
 from doctor.analyzers.recipes import LINUX, MACOS, by_system
@@ -107,10 +107,10 @@ def _source(event: Event, name: str) -> Explanation | None:
         detection=detection(
             event,
             f"The build compiles {name}, and the file is not there",
-            "The list of sources names a file that the folder does not have: a source archive "
-            "without it, a checkout without its submodules, or a command that ran in another "
-            "folder.",
-            recipes=(SUBMODULES,),
+            "The list of sources names a file that the folder does not have: the archive of the "
+            "release was packed without it, a checkout lacks its submodules, or the command ran in "
+            "another folder. The compiler and CUDA have no part in it.",
+            recipes=of_sources(name),
             name="source-missing",
         ),
     )

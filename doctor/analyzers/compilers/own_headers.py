@@ -21,6 +21,22 @@ _REPOSITORY = Recipe(
     steps=(Action(install=("git+<repository>",), options=(Option.HOLD_TORCH,)),),
     ask={"repository": "the address of the project's repository, https://…"},
 )
+_IN_SUBMODULE = re.compile(
+    r"(?:third_?party|external|submodules|3rdparty|extern|deps|cutlass)[/\\]"
+)
+
+
+def of_sources(name: str) -> tuple[Recipe, ...]:
+    """Return what to do about a file of sources that a build names and does not find."""
+    newer = Recipe(
+        title="Install the newest release, whose archive may have the file",
+        use_if=("pip builds the package from its source archive",),
+        note="pip takes an archive where no wheel fits. Where the newest lacks the file too, the "
+        "repository has it: pip install git+<address>.",
+        steps=(Action(install=("<package>",), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+        ask={"package": "the package that is being built"},
+    )
+    return (SUBMODULES, newer) if _IN_SUBMODULE.search(name) else (newer, SUBMODULES)
 
 
 def unknown_header(case: Case, event: Event, name: str) -> Explanation:
