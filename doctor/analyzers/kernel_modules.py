@@ -29,7 +29,7 @@ _KERNEL = re.compile(
     r"|/usr/src/(?:linux-headers-|kernels/)(?P<d>\d[^/\s'\"]{3,60})/(?:Makefile|scripts|arch)"
 )
 _STOPPED = re.compile(
-    r"\*\*\* \[.{0,120}(?:/linux-headers-|/usr/src/kernels/|/lib/modules/)\d.{3,160}\] Error"
+    r"\*\*\* \[/(?:usr/src/linux-headers-|usr/src/kernels/|lib/modules/)\d[^\]]{3,160}\] Error"
 )
 """What make prints for the whole of a kernel module, once one of its files did not compile."""
 _REAL_TIME = re.compile(
