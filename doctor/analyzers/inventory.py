@@ -44,7 +44,7 @@ _FRAMES = (
     re.compile(r"File \"([^\"]{1,500})\", line \d{1,7}"),
     # IPython prints frames in forms of its own (IPython/core/ultratb.py).
     re.compile(r"^\s{0,4}File ([^\s:\"][^:\"]{0,2}[^\s:\"]{1,400}):\d{1,7}(?:, in |$)"),
-    re.compile(r"^\s{0,4}([/~][^\s:]{1,400}\.py[x]?) in \w"),
+    re.compile(r"^\s{0,4}([/~][^\s:]{1,400}\.pyx?) in [\w<]"),
     re.compile(r"^\s{0,4}(<ipython-input-[^>]{1,60}>) in "),
     re.compile(r"^\s{0,4}(Cell In\s?\[\d{1,6}\]), line \d"),
     # A paste that begins in the middle of a frame.

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from msgspec.structs import replace
+
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.inventory import frames, package_of
 from doctor.analyzers.machine import fact_text, table_rows
 from doctor.analyzers.undefined_symbols.owners import file_name, short
 from doctor.base.versions import parse
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
+from doctor.timelines import names
 from doctor.timelines.symbols import Range, built_for, exporters
 
 _OWN_FILE = re.compile(
@@ -37,7 +41,9 @@ def of_torch(case: Case, event: Event, path: str, symbols: tuple[str, ...]) -> E
     if found is None:
         return _unknown(event, file, here, symbols)
     if _in_every_release(found):
-        return _not_loaded(event, file, symbols)
+        if not _is_before(here, found.first) if here else not _torch_ran(case, event):
+            return _not_loaded(case, event, found, symbols)
+        return _older_torch(case, event, found, symbols)
     if found.other_abi or here in found.other_releases or _is_in(here, symbols):
         return _other_abi(event, file, found, symbols)
     other = ""
@@ -79,6 +85,12 @@ def _unknown(event: Event, file: str, here: str, symbols: tuple[str, ...]) -> Ex
     )
 
 
+def _is_before(here: str, first: str) -> bool:
+    """Say whether a release is older than the first of the data."""
+    old, new = parse(here), parse(first)
+    return old is not None and new is not None and old < new
+
+
 def _in_every_release(found: Range) -> bool:
     """Say whether all known releases have the names: then no release explains that they lack."""
     first = exporters(_ALWAYS)
@@ -87,32 +99,106 @@ def _in_every_release(found: Range) -> bool:
     )
 
 
-def _not_loaded(event: Event, file: str, symbols: tuple[str, ...]) -> Explanation:
-    module = file.rpartition("/")[2].partition(".")[0]
+_FRAME = re.compile(r"[/\\\\]torch[/\\\\](?!__init__\.py)\w{1,60}(?:[/\\\\]\w{1,60}){0,6}\.py\b")
+"""A frame inside of torch, which calls others: not that of its own import."""
+_LISTED = re.compile(r"^\s{0,12}\d{1,5} {1,4}(?:import|from) torch\b")
+"""A line above the one that failed, in the listing that IPython shows of a file."""
+_FAILED = re.compile(r"^-{2,6}> ?\d")
+_NEAR, _WIDTH = 40, 400
+
+
+def _torch_ran(case: Case, event: Event) -> bool:
+    """Say whether the traceback above an event shows that torch was imported before."""
+    listed = False
+    for line in case.log.lines[max(event.at - _NEAR, 0) : event.at]:
+        text = line[:_WIDTH]
+        if _FRAME.search(text) or (listed and _FAILED.match(text)):
+            return True
+        listed = bool(_LISTED.match(text)) or (listed and bool(text.strip()))
+    return False
+
+
+def _older_torch(case: Case, event: Event, found: Range, symbols: tuple[str, ...]) -> Explanation:
+    here = fact_text(case, "torch.release")
+    file = file_name(event.objects.get("file", ""))
     return Explanation(
         event=event,
         precision=Precision.EXACT,
-        contradicts=("torch/extension-built-for-other-torch",),
         detection=detection(
             event,
-            f"{file} was loaded before torch: {short(symbols[0])} is there in every torch",
-            "Each release of torch has the name, so the extension was not built for another one. "
-            "torch's libraries were not loaded yet: an extension finds them only after `import "
-            "torch`, or it was not linked with torch's libraries (CppExtension and CUDAExtension "
-            "do that).",
+            f"{file} was built for another torch than {here or 'the one that was loaded'}",
+            f"It asks for {short(symbols[0])}, which torch has from {found.first} on at the "
+            "latest. The torch that was loaded does not have it: it is older, or an own build. "
+            "Compiled extensions fit the torch that they were built with.",
             recipes=(
+                _again(case, event),
                 Recipe(
-                    title="Import torch before the extension",
-                    snippet=Snippet(
-                        where="the place that imports the extension",
-                        before=f"import {module}",
-                        after=f"import torch\nimport {module}",
+                    title=f"Move to torch {found.first} or later, and build the extension for it",
+                    use_if=(f"torch is older than {found.first}, and nothing else needs it",),
+                    steps=(
+                        Action(
+                            install=(f"torch>={found.first}",),
+                            companions=_COMPANIONS,
+                            options=(Option.UPGRADE,),
+                        ),
                     ),
                 ),
             ),
+            name="built-for-other-torch",
+            captures={"built_for": found.text},
+        ),
+    )
+
+
+def _not_loaded(case: Case, event: Event, found: Range, symbols: tuple[str, ...]) -> Explanation:
+    file = file_name(event.objects.get("file", ""))
+    module = file.rpartition("/")[2].partition(".")[0]
+    here = fact_text(case, "torch.release")
+    first = Recipe(
+        title="Import torch before the extension",
+        snippet=Snippet(
+            where="the place that imports the extension",
+            before=f"import {module}",
+            after=f"import torch\nimport {module}",
+        ),
+    )
+    again = _again(case, event)
+    older = replace(again, use_if=(f"torch is older than {found.first}, or was imported before",))
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("torch/extension-built-for-other-torch",) if here else (),
+        detection=detection(
+            event,
+            f"{file} was loaded before torch: {short(symbols[0])} is there in each torch from "
+            f"{found.first} on",
+            "The extension does not need a certain release from there on. "
+            "torch's libraries were not loaded yet: an extension finds them only after `import "
+            "torch`, or it was not linked with torch's libraries (CppExtension and CUDAExtension "
+            f"do that). A torch before {found.first} can lack the name.",
+            recipes=(first,) if here else (first, older),
             name="torch-not-loaded",
         ),
     )
+
+
+def _again(case: Case, event: Event) -> Recipe:
+    """Return the recipe that installs the package of a file again, by its name where it is known.
+
+    A file beside the packages has no folder that names one: the package that imports it does.
+    """
+    file = event.objects.get("file", "")
+    for path in (file, *frames(case, event)):
+        package = package_of(path)
+        distribution = names.distribution_of(package) if package else None
+        if distribution and distribution != "torch":
+            return replace(
+                _AGAIN,
+                title=f"Install {distribution} again, built for the torch that is here",
+                steps=(replace(_AGAIN.steps[0], install=(distribution,)),),
+                ask={},
+            )
+    return _AGAIN
 
 
 def _is_in(here: str, symbols: tuple[str, ...]) -> bool:
