@@ -258,3 +258,10 @@ def test_a_driver_that_cv2_lacks_outside_of_an_image_is_left_to_the_known_issue(
         one.detection.id != "failure/opencv-without-cuda-library"
         for one in explain(case_of(_CV2.format("libcuda.so.1")))
     )
+
+
+def test_a_copy_for_32_bits_is_passed_over_where_the_next_one_was_tried() -> None:
+    other = "/usr/lib/libcuda.so.470.82: wrong ELF class: ELFCLASS32"
+    tried = "/usr/lib64/libcuda.so.470.82: undefined symbol: cuCtxCreate_v3"
+    assert [one.detection.id for one in explain(case_of(other))] == ["failure/library-unusable"]
+    assert not list(explain(case_of(f"{other}\n{tried}")))

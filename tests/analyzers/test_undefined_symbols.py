@@ -11,6 +11,7 @@ from doctor.analyzers.undefined_symbols import explain
 from doctor.base.globs import matches_any
 from doctor.model.scales import Severity
 from tests.analyzers.logs import case_of
+from tests.each import each
 
 PACKAGES = "/venv/lib/python3.12/site-packages"
 
@@ -70,6 +71,49 @@ def test_a_name_that_every_torch_has() -> None:
     (found,) = explain(case_of(loading("./smtl_cuda.so", "THPVariableClass")))
     assert found.detection.id == "failure/torch-not-loaded"
     assert found.detection.recipes[0].title == "Import torch before the extension"
+
+
+_LISTING = f"""\
+<ipython-input-1-1> in <module>
+      1 import torch
+----> 2 import flash_attn
+
+{PACKAGES}/flash_attn/interface.py in <module>
+      4
+----> 5 import flash_attn_cuda
+"""
+_CALL = f"""\
+  File "{PACKAGES}/torch/nn/modules/module.py", line 1511, in _call_impl
+  File "/w/model.py", line 7, in forward
+"""
+_AFTER_TORCH = [
+    ("a listing of IPython", _LISTING, "Install flash-attn again"),
+    ("a frame of torch", _CALL, "Install the package of this file again"),
+]
+
+
+def test_a_name_of_each_known_torch_where_torch_was_imported_before() -> None:
+    """Then the torch that is here is older than all known ones, or an own build."""
+
+    def look(case: tuple[str, str]) -> None:
+        above, title = case
+        (found,) = explain(case_of(above + loading("/v/smtl_cuda.so", "THPVariableClass")))
+        assert found.detection.id == "failure/built-for-other-torch"
+        assert "torch/extension-built-for-other-torch" not in found.contradicts
+        assert found.detection.recipes[0].title.startswith(title)
+
+    each(((name, (above, title)) for name, above, title in _AFTER_TORCH), look)
+    older = first(loading("/v/smtl_cuda.so", "THPVariableClass"), {"torch.release": "1.12.1"})
+    assert "another torch than 1.12.1" in older.detection.title
+
+
+def test_a_driver_without_a_function_is_too_old_by_its_own_number() -> None:
+    text = loading("/usr/lib64/libcuda.so.418.87.00", "cuCtxCreate_v3")
+    found = first(text)
+    assert found.detection.title.startswith("The NVIDIA driver 418.87.00 is too old")
+    assert found.detection.recipes[0].title.startswith("Install a newer NVIDIA driver")
+    unnumbered = first(loading("/v/own_cuda.so", "cuCtxCreate_v3"))
+    assert unnumbered.detection.recipes[0].title.startswith("See which driver runs")
 
 
 def test_a_name_of_the_old_backend_is_not_the_packages_own() -> None:

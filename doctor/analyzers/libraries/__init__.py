@@ -29,6 +29,20 @@ def _follows(event: Event, last: int) -> bool:
     return event.kind == "library-not-found" and event.at - last < _NEAR
 
 
+def _passed_over(case: Case, event: Event) -> bool:
+    """Say whether a copy for the other word size was left, and the copy beside it was tried."""
+    if "ELFCLASS" not in event.objects.get("why", ""):
+        return False
+    path = event.objects.get("file", "")
+    name = path.rpartition("/")[2]
+    others = (
+        one.objects.get("file", "")
+        for one in case.of("undefined-symbol", "library-unusable")
+        if one.at > event.at and "ELFCLASS" not in one.objects.get("why", "")
+    )
+    return bool(name) and any(one != path and one.rpartition("/")[2] == name for one in others)
+
+
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of each library that is missing or refused, each once."""
     yield from missing_for_tensorflow(case)
@@ -44,6 +58,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     ):
         if event.at in of_containers:
             continue  # a library of the host, which NVIDIA's container toolkit looks for
+        if _passed_over(case, event):
+            continue
         if WARNING in event.text or ("symbol" in event.objects and _follows(event, last)):
             continue
         found = (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.machine import fact_text
+from doctor.analyzers.machine import fact_text, table_rows
 from doctor.analyzers.undefined_symbols.owners import file_name, short
+from doctor.base.versions import parse
 from doctor.model.events import Event
-from doctor.model.issues import Action, Option, Recipe
+from doctor.model.issues import Action, Condition, Option, Recipe
 from doctor.timelines.symbols import exporters
 
 _NAMES = {
@@ -53,7 +54,7 @@ def of_cuda(case: Case, event: Event, path: str, key: str, symbol: str) -> Expla
     file = file_name(path)
     name = _NAMES[key]
     if key == "nvidia driver":
-        return _driver(event, file, symbol)
+        return _driver(case, event, path, symbol)
     since = _since(key, symbol)
     title = f"{file} asks {name} for {short(symbol)}, and an older {key} was loaded"
     if since:
@@ -133,22 +134,72 @@ def _recipes(case: Case, key: str, path: str, text: str) -> tuple[Recipe, ...]:
     return tuple(recipes)
 
 
-def _driver(event: Event, file: str, symbol: str) -> Explanation:
-    return Explanation(
-        event=event,
-        detection=detection(
-            event,
-            f"{file} asks the driver's libcuda.so.1 for {short(symbol)}, which it does not have",
+_RELEASE = re.compile(r"libcuda\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+"""The driver's library under its full name, which a stub of a toolkit does not have."""
+_NEWER = (
+    Recipe(
+        title="Install a newer NVIDIA driver, then restart",
+        use_if=(
+            Condition(fact="host.distribution_id", equals="ubuntu"),
+            Condition(fact="host.container", absent=True),
+            Condition(fact="host.wsl", absent=True),
+        ),
+        note="Elsewhere take the newest driver for this GPU from the distribution or from NVIDIA. "
+        "In a container the driver is the host's.",
+        steps=(Action(run=("ubuntu-drivers", "install"), sudo=True, reboot=True),),
+        verify=("nvidia-smi",),
+    ),
+)
+
+
+def _driver(case: Case, event: Event, path: str, symbol: str) -> Explanation:
+    """Explain a function that the driver's libcuda does not have."""
+    file = file_name(path)
+    named = _RELEASE.search(file)
+    release = named[1] if named else fact_text(case, "nvidia.driver_version")
+    served = _served(case, release)
+    does = f" It serves CUDA {served} at most." if served else ""
+    if named:
+        title = f"The NVIDIA driver {release} is too old: its libcuda does not have {short(symbol)}"
+        cause = f"The program needs a function that came with a newer driver.{does}"
+    else:
+        title = f"{file} asks the driver's libcuda.so.1 for {short(symbol)}, which it does not have"
+        here = f" The driver here is {release}.{does}" if release else ""
+        cause = (
             "The NVIDIA driver is older than the file needs, or another libcuda.so.1 was loaded "
             "than the driver's: the stub of a toolkit (lib64/stubs), or the copy of another "
-            "release in a container. nvidia-smi shows the driver.",
-            recipes=(
-                Recipe(
-                    title="See which driver runs, and which CUDA release it serves",
-                    steps=(Action(run=("nvidia-smi",)),),
-                    lasting=False,
-                ),
-            ),
+            f"release in a container. nvidia-smi shows the driver.{here}"
+        )
+    look = Recipe(
+        title="See which driver runs, and which CUDA release it serves",
+        steps=(Action(run=("nvidia-smi",)),),
+        note="Then install the newest driver for this GPU from the distribution or from NVIDIA.",
+        lasting=False,
+    )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT if named else Precision.FAMILY,
+        detection=detection(
+            event,
+            title,
+            cause,
+            recipes=(*_NEWER, look) if named or release else (look, *_NEWER),
             name="driver-library-too-old",
         ),
     )
+
+
+def _served(case: Case, release: str) -> str:
+    """Return the newest CUDA before 12 that a driver serves: 10.1 for 418.74.
+
+    From CUDA 12 on a driver of a generation serves all of it, so that the table names no last one.
+    """
+    driver = parse(release) if release else None
+    found = ""
+    for row in table_rows(case.catalog, "cuda-driver") if driver else ():
+        cuda, needs = row.get("cuda"), row.get("driver")
+        if isinstance(cuda, dict) and isinstance(needs, dict) and driver is not None:
+            first = parse(str(needs.get("from", "")))
+            if first is not None and first <= driver:
+                found = str(cuda.get("from", ""))
+    return found if found.startswith(("9.", "10.")) else ""
