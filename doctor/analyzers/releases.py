@@ -22,6 +22,7 @@ class Fit(NamedTuple):
     `way` is "new" (it is gone since), "old" (it is not there yet), "present" (the release has it),
     "never" (no release has it) or "outside" (there are releases without it on both sides).
     `since` and `gone` are minor releases: the first that has it, the first that no longer has it.
+    `again` is one that brought it back later.
     """
 
     way: str
@@ -29,6 +30,7 @@ class Fit(NamedTuple):
     gone: str | None
     version: str | None
     distribution: str
+    again: str | None = None
 
     @property
     def requirement(self) -> str:
@@ -40,7 +42,8 @@ class Fit(NamedTuple):
     def have_it(self) -> str:
         """The releases with it, in words."""
         if self.since and self.gone:
-            return f"{self.since} brought it, and {self.gone} dropped it"
+            back = f"; {self.again} has it again" if self.again else ""
+            return f"{self.since} brought it, and {self.gone} dropped it{back}"
         if self.gone:
             return f"releases before {self.gone} have it"
         return f"releases from {self.since} on have it" if self.since else "each release has it"
@@ -59,7 +62,9 @@ def fit(history: History, version: str | None) -> Fit:
             if _line(first) <= _pair(wanted) and wanted <= Version(last):
                 return Fit("present", None, None, version, distribution)
             if Version(first) > wanted:
-                at = number
+                # A gap between two spans: the way back is the smaller one within a major release.
+                back = number and _majors(history.present[number - 1][1], version, first)
+                at = number - 1 if back else number
                 break
     first, last = history.present[at]
     since = None if first == releases[0] else _minor(first)
@@ -70,7 +75,14 @@ def fit(history: History, version: str | None) -> Fit:
         way = "outside"
     else:
         way = "new" if gone else ("old" if since else "present")
-    return Fit(way, since, gone, version, distribution)
+    later = history.present[at + 1 :] if version else ()
+    return Fit(way, since, gone, version, distribution, _minor(later[0][0]) if later else None)
+
+
+def _majors(before: str, here: str, after: str) -> bool:
+    """Say whether a release is of the major release before it, and not of the one after it."""
+    majors = [Version(one).major for one in (before, here, after)]
+    return majors[0] == majors[1] != majors[2]
 
 
 def _bound(last: str, absent: str) -> str:

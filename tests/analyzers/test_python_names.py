@@ -363,3 +363,16 @@ AttributeError: module 'tensorflow.keras' has no attribute 'load_model'
     assert recipe.snippet is not None
     assert recipe.snippet.before == "tf.keras.load_model"
     assert recipe.snippet.after == "tf.keras.models.load_model"
+
+
+def test_a_gap_between_two_spans_is_left_by_the_smaller_move() -> None:
+    """Release 4.57 of transformers is without the name, and 5 has it again."""
+    text = "ImportError: cannot import name 'PytorchGELUTanh' from 'transformers.activations'"
+    titles = {
+        release: told("python_names", f"transformers    {release}\n{text}").detection
+        for release in ("4.57.1", "4.20.0")
+    }
+    assert "no longer has" in titles["4.57.1"].title
+    assert "5 has it again" in titles["4.57.1"].message
+    assert titles["4.57.1"].recipes[0].steps[0].install == ("transformers>=4.27,<4.57",)
+    assert "does not have PytorchGELUTanh yet" in titles["4.20.0"].title
