@@ -69,6 +69,14 @@ PLACES = (
         r"\b(?:OS Platform|Operating [Ss]ystem)\b[^:\n]{0,40}:[*_` ]{0,6}(?:Microsoft )?Windows\b",
         ("windows",),
     ),
+    # A line of its own, as people describe their machine.
+    Sign(
+        "os",
+        "macos",
+        r"^[\s*_`-]{0,6}(?:macOS|Mac OS X) (?:[A-Z][a-z]{3,9} )?\d{2}(?:\.\d{1,2}){0,2}"
+        r"\s{0,4}(?:$|[,;(])",
+        ("macos ", "mac os x "),
+    ),
     Sign("os", "macos", _START + r"/private/var/folders/", ("/private/var/folders/",)),
     Sign(
         "os",

@@ -173,6 +173,8 @@ def test_the_folder_for_temporary_files_of_a_mac() -> None:
         ("OS (e.g., Linux Ubuntu 16.04): MacBook Air, macOS 12.2", "os", "macos"),
         ("OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Windows 10", "os", "windows"),
         ("OS (e.g., Linux): macOS", "distribution", ""),
+        ("- macOS Sequoia 15.3", "os", "macos"),
+        ("macOS 14 wheels are built as well", "os", ""),
         ("on a fresh Windows Subsystem for Linux with CUDA", "wsl", True),
         ("- [ ] Windows Subsystem for Linux", "wsl", False),
         ("build/temp.macosx-14.0-arm64-cpython-312", "machine", "arm64"),
