@@ -135,6 +135,46 @@ def test_a_card_that_the_driver_holds_and_nvml_does_not_list(
     assert value_of(facts, "nvidia.cards_untaken") is None
 
 
+_SECOND = "0000:ca:00.0"
+
+
+@pytest.mark.parametrize(
+    ("log", "listed", "more", "named"),
+    [
+        ("start_failed", ["0000:17:00.0"], {}, "cards_failed"),
+        ("unpowered", ["0000:17:00.0"], {}, "cards_unpowered"),
+        ("asleep", ["0000:17:00.0"], {}, "cards_asleep"),
+        # It started later, is a matter of another job, or cannot be asked.
+        ("asleep", ["0000:17:00.0", _SECOND], {}, ""),
+        ("start_failed", ["0000:17:00.0"], {"env__SLURM_JOB_ID": "7"}, ""),
+        (
+            "asleep",
+            ["0000:17:00.0", _SECOND],
+            {"nvidia__gpu_errors": [f"GPU 1 ({_SECOND}): Unknown Error"]},
+            "cards_asleep",
+        ),
+    ],
+)
+def test_a_card_that_the_driver_tried_to_start_is_not_unknown_to_it(
+    log: str, listed: list[str], more: dict[str, Any], named: str
+) -> None:
+    # A start that failed may leave the card without a driver.
+    given: dict[str, Any] = {
+        "nvidia__cards": [_HELD[0], {"pci_bus_id": _SECOND, "device": "0x20b5"}],
+        "nvidia__driver_version": "580.95.05",
+        "nvidia__nvml": None,
+        "nvidia__gpus": [{"index": i, "pci_bus_id": one} for i, one in enumerate(listed)],
+        f"nvidia__{log}": [f"{_SECOND}: what the log says"],
+    }
+    facts = derived(**given, **more)
+    told = {
+        name
+        for name in ("cards_untaken", "cards_failed", "cards_unpowered", "cards_asleep")
+        if value_of(facts, f"nvidia.{name}")
+    }
+    assert told == ({named} if named else set())
+
+
 def test_a_gpu_that_the_driver_was_told_to_leave_out_is_not_silent() -> None:
     held = {"pci_bus_id": "0000:11:00.0", "device": "0x26b9", "driver": "nvidia"}
     given: dict[str, Any] = {

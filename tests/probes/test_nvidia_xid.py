@@ -150,6 +150,12 @@ def test_a_start_that_failed_and_firmware_that_is_missing(tmp_path: Path) -> Non
                     "3,3,3,-;NVRM: GPU 0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)\n"
                     "3,4,4,-;NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:"
                     "\\x0aNVRM: BAR1 is 0M @ 0x0 (PCI:0000:02:00.0)\n"
+                    "3,5,5,-;NVRM: GPU 0000:0A:00.0: GPU does not have the necessary power cables "
+                    "connected.\n"
+                    "3,6,6,-;nvidia 0000:03:00.0: Unable to change power state from D3cold to D0, "
+                    "device inaccessible\n"
+                    "3,7,7,-;iwlwifi 0000:04:00.0: Unable to change power state from D3cold to D0, "
+                    "device inaccessible\n"
                 )
             },
         )
@@ -157,4 +163,10 @@ def test_a_start_that_failed_and_firmware_that_is_missing(tmp_path: Path) -> Non
     assert log.firmware_missing.value == ["nvidia/580.95.05/gsp_ga10x.bin"]
     assert log.bar_missing.value == ["0000:02:00.0: BAR1 is 0M @ 0x0"]
     assert log.start_failed.value == ["0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)"]
+    assert log.unpowered.value == [
+        "0000:0a:00.0: GPU does not have the necessary power cables connected"
+    ]
+    assert log.asleep.value == [
+        "0000:03:00.0: Unable to change power state from D3cold to D0, device inaccessible"
+    ]
     assert log.xids.state is State.ABSENT

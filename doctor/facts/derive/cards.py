@@ -23,6 +23,12 @@ _WITHOUT_KEPLER = "495"
 _WITHOUT_PASCAL = "590"
 """The first branch of drivers that serves Turing and newer alone."""
 _NVIDIAS_OWN = ("", "nvidia")
+_TRIED = {
+    "start_failed": "cards_failed",
+    "unpowered": "cards_unpowered",
+    "asleep": "cards_asleep",
+}
+"""What the kernel's log says of a card that it tried to start, and of which silent cards."""
 _CLOSED = ("gpus_refused", "gpus_barred", "nodes_wrong", "nodes_missing")
 """Facts about device files that keep NVML from a GPU which the driver has taken."""
 
@@ -49,7 +55,7 @@ def cards(facts: Facts) -> FactStream:
     asking = [] if driver else devices.texts(facts, "nvidia.open_required")
     closed = [card for card in free if card not in dropped and card.get("pci_bus_id") in asking]
     # A card whose window has no address is refused by any driver.
-    unplaced = [str(one).partition(": ")[0] for one in devices.texts(facts, "nvidia.bar_missing")]
+    unplaced = _places_of(facts, "bar_missing")
     waiting = [
         _label(card)
         for card in free
@@ -60,20 +66,19 @@ def cards(facts: Facts) -> FactStream:
     refused_all = value_of(facts, "nvidia.probe_failed") if waiting else None
     yield "nvidia.module_left", present(refused_all, SOURCE) if refused_all else absent(SOURCE)
     unlisted = _not_taken(free, facts) if driver else []
-    # A driver that does not know a card leaves it unbound.
+    # A driver that does not know a card leaves it unbound, and never tries to start it.
+    tried = _places_of(facts, *_TRIED)
+    known = [one for one in unlisted if one.get("driver") or one.get("pci_bus_id") in tried]
     left = [
-        card
-        for card in unlisted
-        if not card.get("driver") and card.get("pci_bus_id") not in unplaced
+        card for card in unlisted if card not in known and card.get("pci_bus_id") not in unplaced
     ]
     left_out = devices.texts(facts, "nvidia.gpus_excluded")
-    held = [
-        card
-        for card in unlisted
-        if card.get("driver") and str(card.get("pci_bus_id")) not in left_out
-    ]
+    held = [card for card in known if str(card.get("pci_bus_id")) not in left_out]
     # The closed module may take such a card, and fails as soon as a program opens it.
     refused = [card for card in held if _needs_open(card, facts)]
+    said = "\n".join(devices.texts(facts, "nvidia.gpu_errors"))
+    errors = [card for card in free if str(card.get("pci_bus_id")) in said]
+    yield from _tried([*(card for card in held if card not in refused), *errors], facts)
     yield from _silent([card for card in held if card not in refused], facts)
     left += [*refused, *dropped, *closed]
     sorted_ = {
@@ -115,6 +120,24 @@ def _silent(held: list[dict[str, Any]], facts: Facts) -> FactStream:
         silent = fallen
     yield "nvidia.cards_silent", present(silent, SOURCE) if silent else absent(SOURCE)
     yield "nvidia.cards_fallen", present(fallen, SOURCE) if fallen else absent(SOURCE)
+
+
+def _tried(unusable: list[dict[str, Any]], facts: Facts) -> FactStream:
+    """Yield the cards that NVML does not list or cannot ask, by what the kernel's log says.
+
+    The GPU of another job may have recovered since, which nobody here sees.
+    """
+    of_cluster = value_of(facts, "env.SLURM_JOB_ID") is not None
+    for name, told in _TRIED.items():
+        places = [] if of_cluster else _places_of(facts, name)
+        named = [_label(card) for card in unusable if card.get("pci_bus_id") in places]
+        yield f"nvidia.{told}", present(named, SOURCE) if named else absent(SOURCE)
+
+
+def _places_of(facts: Facts, *names: str) -> list[str]:
+    """Return the PCI addresses that these facts from the kernel's log begin with."""
+    told = (one for name in names for one in devices.texts(facts, f"nvidia.{name}"))
+    return [str(one).partition(": ")[0] for one in told]
 
 
 def _fell(xid: dict[str, Any]) -> bool:

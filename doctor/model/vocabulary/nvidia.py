@@ -127,6 +127,14 @@ NVIDIA: dict[str, str] = {
         "GPUs for which the closed module asks for the open one, from the kernel's log: "
         "0000:c1:00.0"
     ),
+    "nvidia.unpowered": (
+        "GPUs whose power cables are missing, from the kernel's log: 0000:10:00.0: GPU does not "
+        "have the necessary power cables connected"
+    ),
+    "nvidia.asleep": (
+        "GPUs that the kernel could not bring back from their deepest power saving, from its log: "
+        "0000:01:00.0: Unable to change power state from D3cold to D0"
+    ),
     "nvidia.ready_state": (
         "not-ready or ready: whether a GPU in confidential mode takes work; absent where "
         "nvidia-smi does not tell"
@@ -206,6 +214,11 @@ NVIDIA: dict[str, str] = {
         "CUDA up to 12"
     ),
     "nvidia.cards_silent": "GPUs on PCI that the driver holds, and NVML does not list",
+    "nvidia.cards_failed": "those of them that the driver could not start, by the kernel's log",
+    "nvidia.cards_unpowered": "those of them whose power cables are missing, by the kernel's log",
+    "nvidia.cards_asleep": (
+        "those of them that did not come back from their power saving (D3cold), by the kernel's log"
+    ),
     "nvidia.cards_fallen": "those of them that the driver said to have fallen off the bus (Xid 79)",
     "nvidia.job_without_gpu": (
         "by what one sees that Slurm gave this job none of the node's GPUs: "

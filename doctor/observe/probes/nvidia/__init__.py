@@ -15,7 +15,7 @@ from doctor.model.facts import FactStream, State, absent, present, unknown
 from doctor.observe.probes.nvidia import files
 from doctor.observe.probes.nvidia.confidential import confidential
 from doctor.observe.probes.nvidia.modules import of_modules, unplaced
-from doctor.observe.probes.nvidia.xid import KernelLog, kernel_log
+from doctor.observe.probes.nvidia.xid import KernelLog, kernel_log, no_log
 from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
 
@@ -93,7 +93,7 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
 def _logged(log: KernelLog | None, places: Sequence[str] = ()) -> FactStream:
     """Yield what the driver wrote into the kernel's log; nothing where none is loaded."""
     nothing = absent(_NO_DRIVER)
-    found = log or KernelLog(*[nothing] * 6)
+    found = log or no_log(nothing)
     yield "nvidia.xid", found.xids
     yield "nvidia.start_failed", found.start_failed
     yield "nvidia.firmware_missing", found.firmware_missing
@@ -105,6 +105,8 @@ def _logged(log: KernelLog | None, places: Sequence[str] = ()) -> FactStream:
     )
     yield "nvidia.bar_size", found.bar_size
     yield "nvidia.open_required", found.open_required
+    yield "nvidia.unpowered", found.unpowered
+    yield "nvidia.asleep", found.asleep
 
 
 def _refused(host: Host, on_bus: Mapping[str, str]) -> KernelLog | None:
@@ -113,7 +115,7 @@ def _refused(host: Host, on_bus: Mapping[str, str]) -> KernelLog | None:
         return None
     log, nothing = kernel_log(host), absent(_NO_DRIVER)
     return msgspec.structs.replace(
-        log, xids=nothing, start_failed=nothing, firmware_missing=nothing
+        log, xids=nothing, start_failed=nothing, firmware_missing=nothing, unpowered=nothing
     )
 
 

@@ -35,6 +35,8 @@ _MARKS = (
     b"NVRM: The NVIDIA GPU ",
     b"requires use of the NVIDIA open",
     b": BAR 1",
+    b"necessary power cables connected",
+    b"hange power state from D3cold to D0",
 )
 _REFUSED_MARKS = (b"oading of ", b"odule loading is restricted")
 _REFUSED = Pattern(
@@ -88,6 +90,16 @@ _FAILED = Pattern(
     r";NVRM: GPU (?P<place>[0-9a-fA-F:.]{7,16}): "
     r"(?P<text>RmInitAdapter failed! \([0-9a-fx:]{1,40}\))"
 )
+_UNPOWERED = (
+    r";NVRM: GPU (?:at )?(?P<place>[0-9a-fA-F:.]{7,16}): "
+    r"(?P<text>GPU does not have the necessary power cables connected)"
+)
+"""The words of RmInitAdapter() for NV_ERR_INSUFFICIENT_POWER."""
+_ASLEEP = (
+    r";(?:nvidia|pci) (?P<place>[0-9a-f:.]{7,16}): (?P<text>(?:Unable to|can't) change power state "
+    r"from D3cold to D0[^\n]{0,60})"
+)
+"""The words of pci_power_up() in the kernel, since Linux 5.19 and before it."""
 _FIRMWARE = Pattern(r"irmware load for (?P<file>nvidia/[\w./-]{1,80}) failed with error -2\b")
 _OF_INTEL = Pattern(
     r";(?:xe|i915) (?P<place>[0-9a-f:.]{7,16}): Direct firmware load for "
@@ -116,7 +128,8 @@ class KernelLog(msgspec.Struct, frozen=True):
     `start_failed` the GPUs that the driver could not start, in its words; `firmware_missing` the
     files that it asked for in vain (error -2, ENOENT); `bar_missing` the GPUs whose memory window
     got no address, `bar_size` how large such a window is; `open_required` the GPUs for which the
-    closed module asks for the open one.
+    closed module asks for the open one; `unpowered` those whose power cables are missing; `asleep`
+    those that the kernel could not bring back from their deepest power saving (D3cold).
     """
 
     xids: Fact
@@ -125,25 +138,41 @@ class KernelLog(msgspec.Struct, frozen=True):
     bar_missing: Fact
     bar_size: Fact
     open_required: Fact
+    unpowered: Fact
+    asleep: Fact
+
+
+def no_log(why: Fact) -> KernelLog:
+    """Return a log of which nothing is known but why."""
+    return KernelLog(*[why] * len(msgspec.structs.fields(KernelLog)))
 
 
 def kernel_log(host: Host) -> KernelLog:
     """Return what the driver wrote into the kernel's log since the start of the machine."""
     text = _text(host)
     if isinstance(text, Fact):
-        return KernelLog(text, text, text, text, text, text)
-    failed = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _FAILED.finditer(text))
+        return no_log(text)
+    failed, unpowered, asleep = (_by_place(one, text) for one in (_FAILED, _UNPOWERED, _ASLEEP))
     files = dict.fromkeys(one["file"] for one in _FIRMWARE.finditer(text))
-    bars = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _NO_BAR.finditer(text))
+    bars = _by_place(_NO_BAR, text)
     closed = dict.fromkeys(one["place"].lower() for one in _OPEN.finditer(text))
     sizes = [
         f"{int(one['size'], 16) / (1 << 30):g} GiB"
         for one in re.finditer(_BAR_SIZE, text)
         if any(one["place"] in bar.lower() for bar in bars)
     ]
-    starts = (list(one)[:_MOST_STARTS] for one in (failed, files, bars, sizes[:1], closed))
+    starts = (
+        list(one)[:_MOST_STARTS]
+        for one in (failed, files, bars, sizes[:1], closed, unpowered, asleep)
+    )
     found = (_collected(text), *starts)
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
+
+
+def _by_place(pattern: Pattern[str] | str, text: str) -> dict[str, None]:
+    """Return what a pattern says of which PCI address, each once: `0000:10:00.0: …`."""
+    found = re.finditer(pattern, text) if isinstance(pattern, str) else pattern.finditer(text)
+    return dict.fromkeys(f"{one['place'].lower()}: {one['text'].strip()}" for one in found)
 
 
 def words_about_modules(host: Host) -> tuple[Fact, Fact, Fact]:
