@@ -156,15 +156,18 @@ def test_wsl_and_jetson(tmp_path: Path) -> None:
     assert (seen["host.wsl"], seen["host.jetson"]) == (True, "NVIDIA Jetson AGX Orin Developer Kit")
 
 
+@pytest.mark.parametrize(
+    "library", ["/mnt/c/Windows/System32/nvcuda.dll", "/usr/lib/wsl/lib/libcuda.so.1"]
+)
 @pytest.mark.parametrize("shown", [(), ("/dev/dxg",)])
 def test_cuda_of_windows_is_asked_for_where_wsl_hands_no_gpu_in(
-    tmp_path: Path, shown: tuple[str, ...]
+    tmp_path: Path, shown: tuple[str, ...], library: str
 ) -> None:
-    library = "/mnt/c/Windows/System32/nvcuda.dll"
     files = {"/proc/version": "Linux version 4.4.0-19041-Microsoft", library: "MZ"}
     host = made_host(tmp_path, {**files, **dict.fromkeys(shown, "")})
     facts = values(facts_of(machine.probe(Scene(host=host))))
     assert facts.get("host.wsl_windows_cuda") == (None if shown else library)
+    assert facts["host.wsl_dxg"] is bool(shown)
 
 
 @pytest.mark.parametrize(("process", "translated"), [("x86_64", True), ("arm64", False)])

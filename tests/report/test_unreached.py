@@ -157,6 +157,15 @@ MI300X = {"name": "AMD Instinct MI300X", "gfx": "gfx942", "memory_bytes": 192 <<
         ),
         (
             {
+                "gpu__vendors": None,
+                "torch__build": "cuda",
+                "nvidia__driver_version": None,
+                "host__wsl_dxg": False,
+            },
+            "Windows hands no GPU into WSL (no /dev/dxg)",
+        ),
+        (
+            {
                 "torch__build": "cuda",
                 "nvidia__driver_version": None,
                 "torch__reaches_cuda": True,

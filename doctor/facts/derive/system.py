@@ -12,5 +12,6 @@ def system(facts: Facts) -> FactStream:
     if name in ("windows", "macos"):
         yield "host.distribution_id", absent(SOURCE)
         yield "host.wsl", absent(SOURCE)
+        yield "host.wsl_dxg", absent(SOURCE)
     if name == "windows":
         yield "host.package_manager", absent(SOURCE)

@@ -37,8 +37,12 @@ FACTS: dict[str, str] = {
     ),
     "host.secure_boot": "whether Secure Boot is on; absent where the machine does not tell",
     "host.wsl": "true inside the Windows Subsystem for Linux; absent elsewhere",
+    "host.wsl_dxg": (
+        "in WSL: whether /dev/dxg is there, through which Windows hands GPUs in; absent elsewhere"
+    ),
     "host.wsl_windows_cuda": (
-        "path of CUDA's library of Windows, where WSL hands no GPU in: /mnt/c/…/nvcuda.dll"
+        "path of a library of NVIDIA's driver of Windows, where WSL hands no GPU in: "
+        "/mnt/c/…/nvcuda.dll"
     ),
     "torch.driver_missing_in_report": (
         "true where a report of collect_env found no NVIDIA driver, and names no GPU"

@@ -48,6 +48,7 @@ def probe(scene: Scene, *, patience: float = 2.0) -> FactStream:
     yield "host.glibcxx_max", _glibcxx(host)
     yield "host.container", _container(host)
     yield "host.wsl", _wsl(host)
+    yield "host.wsl_dxg", _dxg(host)
     yield "host.wsl_windows_cuda", _windows_cuda(host)
     yield "host.jetson", _jetson(host)
     yield from _processor(scene, patience)
@@ -196,14 +197,21 @@ def _wsl(host: Host) -> Fact:
     )
 
 
+def _dxg(host: Host) -> Fact:
+    """Say whether WSL has the device through which Windows hands GPUs of every vendor in."""
+    return present(host.exists(_DXG), _DXG) if _wsl(host).value else absent("no WSL")
+
+
 def _windows_cuda(host: Host) -> Fact:
     """Return the path of CUDA's library of Windows, where WSL hands no GPU in."""
-    kernel = (host.read("/proc/version", limit=4096) or "").lower()
-    here = "microsoft" in kernel and not host.exists("/dev/dxg") and host.exists(_NVCUDA)
-    return present(_NVCUDA, _NVCUDA) if here else absent(_NVCUDA)
+    waits = _dxg(host).value is False
+    found = next((path for path in _NVCUDA if waits and host.exists(path)), None)
+    return present(found, found) if found else absent(", ".join(_NVCUDA))
 
 
-_NVCUDA = "/mnt/c/Windows/System32/nvcuda.dll"
+_DXG = "/dev/dxg"
+_NVCUDA = ("/mnt/c/Windows/System32/nvcuda.dll", "/usr/lib/wsl/lib/libcuda.so.1")
+"""The library itself, and the one for Linux that NVIDIA's driver of Windows brings into WSL."""
 
 
 def _jetson(host: Host) -> Fact:

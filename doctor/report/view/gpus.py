@@ -81,6 +81,9 @@ def _driver(facts: Facts) -> str:
         return "" if vendor in vendors(facts) else f"no {_SPELLED[vendor]} GPU on this machine"
     if value_of(facts, "torch.reaches_cuda") is True:
         return "no driver shows itself, and torch computes all the same"
+    if value_of(facts, "host.wsl_dxg") is False:
+        # A driver of Linux is none of WSL's business.
+        return "Windows hands no GPU into WSL (no /dev/dxg)"
     return stated(
         facts,
         "nvidia.driver_version",
