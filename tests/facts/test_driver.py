@@ -66,6 +66,32 @@ def test_a_newer_libcuda_after_an_update_is_not() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("libcuda", "nvml", "driver", "differs", "alone"),
+    [
+        ("580.95.05", "580.65.06", "580.65.06", True, True),
+        ("580.65.06", "580.95.05", "580.95.05", True, True),
+        # NVML waits for a restart; a newer branch is forward compatibility; nothing differs.
+        ("580.95.05", "580.95.05", "580.65.06", True, None),
+        ("590.48.01", "580.65.06", "580.65.06", False, None),
+        ("580.65.06", "580.65.06", "580.65.06", False, None),
+    ],
+)
+def test_a_libcuda_that_alone_is_of_another_release(
+    libcuda: str, nvml: str, driver: str, *, differs: bool, alone: bool | None
+) -> None:
+    facts = derived(
+        nvidia__libcuda="/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+        nvidia__libcuda_version=libcuda,
+        nvidia__nvml_version=nvml,
+        nvidia__driver_version=driver,
+        nvidia__nvml=None,
+        nvidia__gpus=_GPUS,
+    )
+    assert value_of(facts, "nvidia.libcuda_alone") is alone
+    assert bool(value_of(facts, "nvidia.libcuda_differs")) is differs
+
+
 def test_an_older_libcuda_is_of_another_driver() -> None:
     words = (
         "/usr/lib/x86_64-linux-gnu/libcuda.so.1 is of driver 570.86.10, the kernel's module "

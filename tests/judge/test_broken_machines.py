@@ -141,7 +141,8 @@ _BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
             "nvidia.gpus_barred": ["/dev/nvidia0"],
         },
         "container/nvml-unknown-error",
-        "Make the links under /dev/char that runc looks for",
+        "Start the container anew; it has its GPUs again, until systemd on the host is reloaded the "
+        "next time",
     ),
     "nvidia-uvm is another device": (
         {

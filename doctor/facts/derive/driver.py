@@ -23,6 +23,7 @@ def halves(facts: Facts) -> FactStream:
     yield "nvidia.forward_compatibility", present(True, SOURCE) if stands_in else absent(SOURCE)
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
     yield "nvidia.libcuda_older", _older(facts)
+    yield "nvidia.libcuda_alone", _alone(facts)
     yield "nvidia.compat_outdated", _outdated(facts)
     rest = _without_libcuda(facts)
     yield "nvidia.library_path_rest", present(rest, SOURCE) if rest else absent(SOURCE)
@@ -60,8 +61,10 @@ def _stands_in(facts: Facts) -> bool:
     """Say whether libcuda comes from a package that replaces the driver's.
 
     NVIDIA's container toolkit mounts it into the standard folder, so its path need not say so. A
-    libcuda that is newer than the kernel's driver, beside an NVML that fits it, came by such a
-    package; after an update without a restart NVML fits no more.
+    libcuda of a newer branch than the kernel's driver, beside an NVML that fits it, came by such a
+    package; after an update without a restart NVML fits no more. The toolkit takes no package of
+    the driver's own branch
+    (https://github.com/NVIDIA/nvidia-container-toolkit/tree/main/cmd/nvidia-cdi-hook/cudacompat).
     """
     library, kernel = (
         parse(str(value_of(facts, f"nvidia.{name}") or ""))
@@ -74,7 +77,9 @@ def _stands_in(facts: Facts) -> bool:
         facts.get("nvidia.nvml", absent("")).state is State.ABSENT
         and facts.get("nvidia.gpus", absent("")).state is State.PRESENT
     )
-    return answered and library is not None and kernel is not None and library > kernel
+    if not answered or library is None or kernel is None:
+        return False
+    return library.release[:1] > kernel.release[:1]
 
 
 def _difference(facts: Facts) -> Fact:
@@ -112,6 +117,15 @@ def _older(facts: Facts) -> Fact:
         return absent(SOURCE)
     differ = _difference(facts).state is State.PRESENT
     return present(library < kernel, SOURCE) if differ else absent(SOURCE)
+
+
+def _alone(facts: Facts) -> Fact:
+    """Return whether libcuda alone differs: NVML's library is of the module's version."""
+    kernel, nvml = (
+        value_of(facts, f"nvidia.{name}") for name in ("driver_version", "nvml_version")
+    )
+    alone = _difference(facts).state is State.PRESENT and not _stands_in(facts) and nvml == kernel
+    return present(True, SOURCE) if alone else absent(SOURCE)
 
 
 def _outdated(facts: Facts) -> Fact:

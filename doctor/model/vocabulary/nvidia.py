@@ -281,6 +281,11 @@ NVIDIA: dict[str, str] = {
         "LD_LIBRARY_PATH without the folder of nvidia.libcuda, where it names others as well"
     ),
     "nvidia.libcuda_older": "where they differ: true where libcuda is the older of the two",
+    "nvidia.libcuda_alone": (
+        "true where they differ, and NVML's library is of the kernel module's version: a restart "
+        "changes nothing"
+    ),
+    "nvidia.nvml_version": "driver version in the file name of libnvidia-ml.so.1",
     "nvidia.libcuda_version": "driver version in the file name of that libcuda",
     "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
     "nvidia.fabric_wanted": (

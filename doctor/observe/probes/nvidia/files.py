@@ -306,6 +306,9 @@ def _libraries(host: Host) -> FactStream:
         present(empty, "the loader's search") if empty else absent("the loader's search"),
     )
     nvml, cuda = found[_NVML], found[_CUDA]
+    whole = os.path.realpath(host.at(nvml)) if nvml else ""
+    release = re.search(r"\.so\.(\d{3}\.\d+(?:\.\d+)*)$", whole)
+    yield "nvidia.nvml_version", present(release[1], whole) if release else absent(_NVML)
     missing = (
         f"{nvml} is empty"
         if nvml in empty
@@ -342,5 +345,5 @@ def _missing_compiler(host: Host, libcuda: str) -> str:
 
 
 def _no_libraries() -> FactStream:
-    for name in ("libraries_empty", "nvml_missing", "ptx_compiler_missing"):
+    for name in ("libraries_empty", "nvml_version", "nvml_missing", "ptx_compiler_missing"):
         yield f"nvidia.{name}", absent("no driver of Linux is loaded")
