@@ -141,8 +141,7 @@ _BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
             "nvidia.gpus_barred": ["/dev/nvidia0"],
         },
         "container/nvml-unknown-error",
-        "Start the container anew; it has its GPUs again, until systemd on the host is reloaded the "
-        "next time",
+        "Start the container anew, which brings its GPUs back",
     ),
     "nvidia-uvm is another device": (
         {

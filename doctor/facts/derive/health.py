@@ -51,6 +51,7 @@ def health(facts: Facts) -> FactStream:
         **_COMPLAINTS,
         "compute_exclusive": partial(_exclusive, shared=by_mps),
         "pcie_narrow": partial(_narrow, every=every),
+        "pcie_starved": partial(_starved, every=every),
         "links_down": partial(_unlinked, every=every, switch=bool(_switched(every, facts))),
     }
     for name, complaint in complaints.items():
@@ -264,6 +265,19 @@ def _narrow(gpu: dict[str, Any], told: dict[str, Any], every: Sequence[dict[str,
     # Rest lowers the generation of a link, and hardly its width so far: that is a riser's.
     alone = here == 1 and most >= _WIDE
     return f"{here} of {most} PCIe lanes, at rest" if alone else ""
+
+
+def _starved(gpu: dict[str, Any], told: dict[str, Any], every: Sequence[dict[str, Any]]) -> str:
+    """Say how few lanes a GPU has where they are a quarter or less.
+
+    Half of them is what many boards give to each of two cards. Rest is no reason for a quarter
+    where the GPU works, or a like one that rests has all of its own.
+    """
+    here, most = told.get("pcie_width"), told.get("pcie_width_max")
+    if not isinstance(here, int) or not isinstance(most, int) or not 0 < 4 * here <= most:
+        return ""
+    known = told.get("performance_state") in _BUSY_STATES or _rests_wide(gpu, most, every)
+    return f"{here} of {most} PCIe lanes" if known else ""
 
 
 def _switched(every: Sequence[dict[str, Any]], facts: Facts) -> bool:

@@ -272,6 +272,7 @@ NVIDIA: dict[str, str] = {
         "visible GPUs with fewer PCIe lanes than they could have, though they work, or a like "
         "GPU that rests has all"
     ),
+    "nvidia.pcie_starved": "those of them with a quarter of their PCIe lanes or fewer",
     "nvidia.power_capped": "visible GPUs whose power limit is far below the maker's",
     "nvidia.fabric_completed": "true where every visible GPU has joined the NVLink fabric",
     "nvidia.fabric_manager_differs": (
@@ -315,6 +316,7 @@ _CONCERN = {
     "fabric_incomplete": "have not joined the NVLink fabric",
     "links_down": "have inactive NVLinks",
     "pcie_narrow": "have fewer PCIe lanes than they could",
+    "pcie_starved": "have a quarter of their PCIe lanes or fewer",
     "power_capped": "have a low power limit",
     "gpu_errors": "do not answer",
     "xid_restart": "reported errors that call for a restart",
