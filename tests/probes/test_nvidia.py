@@ -710,3 +710,15 @@ def test_the_control_pipe_of_mps(tmp_path: Path, env: dict[str, str]) -> None:
     assert dict(driver_files(bare, shown=True))["nvidia.mps"].value is None
     host = made_host(tmp_path, {f"{folder}/control": ""}, env=env)
     assert dict(driver_files(host, shown=True))["nvidia.mps"].value == folder
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_the_control_pipe_of_another_user_shares_nothing_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mine: bool
+) -> None:
+    # Root may write to every pipe.
+    monkeypatch.setattr("doctor.observe.probes.nvidia.files.os.access", lambda *_: mine)
+    host = made_host(tmp_path, {"/tmp/nvidia-mps/control": ""})
+    told = {name: fact.value for name, fact in driver_files(host, shown=True)}
+    asked = (told["nvidia.mps"], told["nvidia.mps_refused"])
+    assert asked == (("/tmp/nvidia-mps", None) if mine else (None, "/tmp/nvidia-mps"))

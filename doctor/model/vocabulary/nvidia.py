@@ -247,6 +247,7 @@ NVIDIA: dict[str, str] = {
         "visible GPUs that one process may use at a time, and that MPS does not share out"
     ),
     "nvidia.mps": "folder with the control pipe of CUDA's Multi-Process Service (MPS)",
+    "nvidia.mps_refused": "the same, where this user may not write to that pipe",
     "nvidia.free": (
         "UUIDs of the visible GPUs that take programs, where others are full, busy, prohibited or "
         "lost: CUDA_VISIBLE_DEVICES takes them"

@@ -165,11 +165,23 @@ def driver_files(host: Host, *, shown: bool) -> FactStream:
     yield "nvidia.fabric_manager", _fabric_manager(host, shown=shown)
     subnets = present(_NVLSM, _NVLSM) if shown and host.exists(_NVLSM) else absent(_NVLSM)
     yield "nvidia.nvlsm", subnets
-    pipes = host.env.get("CUDA_MPS_PIPE_DIRECTORY") or _MPS
-    there = shown and host.exists(f"{pipes}/control")
-    yield "nvidia.mps", present(pipes, f"{pipes}/control") if there else absent(f"{pipes}/control")
+    yield from _mps(host, shown=shown)
     yield from _libcuda(host)
     yield from _libraries(host) if shown else _no_libraries()
+
+
+def _mps(host: Host, *, shown: bool) -> FactStream:
+    """Yield the folder of MPS's control pipe, by whether this user may write to it.
+
+    An MPS server serves the programs of its own user alone.
+    """
+    pipes = host.env.get("CUDA_MPS_PIPE_DIRECTORY") or _MPS
+    control = f"{pipes}/control"
+    there = shown and host.exists(control)
+    open_ = there and os.access(host.at(control), os.W_OK)
+    yield "nvidia.mps", present(pipes, control) if open_ else absent(control)
+    refused = there and not open_
+    yield "nvidia.mps_refused", present(pipes, control) if refused else absent(control)
 
 
 def _has_switches(host: Host) -> bool:
