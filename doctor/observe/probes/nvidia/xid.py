@@ -90,12 +90,12 @@ _FAILED = Pattern(
     r";NVRM: GPU (?P<place>[0-9a-fA-F:.]{7,16}): "
     r"(?P<text>RmInitAdapter failed! \([0-9a-fx:]{1,40}\))"
 )
-_UNPOWERED = (
+_UNPOWERED = Pattern(
     r";NVRM: GPU (?:at )?(?P<place>[0-9a-fA-F:.]{7,16}): "
     r"(?P<text>GPU does not have the necessary power cables connected)"
 )
 """The words of RmInitAdapter() for NV_ERR_INSUFFICIENT_POWER."""
-_ASLEEP = (
+_ASLEEP = Pattern(
     r";(?:nvidia|pci) (?P<place>[0-9a-f:.]{7,16}): (?P<text>(?:Unable to|can't) change power state "
     r"from D3cold to D0[^\n]{0,60})"
 )
@@ -169,9 +169,9 @@ def kernel_log(host: Host) -> KernelLog:
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
 
 
-def _by_place(pattern: Pattern[str] | str, text: str) -> dict[str, None]:
+def _by_place(pattern: Pattern[str], text: str) -> dict[str, None]:
     """Return what a pattern says of which PCI address, each once: `0000:10:00.0: …`."""
-    found = re.finditer(pattern, text) if isinstance(pattern, str) else pattern.finditer(text)
+    found = pattern.finditer(text)
     return dict.fromkeys(f"{one['place'].lower()}: {one['text'].strip()}" for one in found)
 
 
