@@ -26,7 +26,7 @@ from doctor.environments.environment import Environment, interpreter_of
 from doctor.host import UnreadableFile, read_regular
 from doctor.observe.descriptions import TargetError
 from doctor.observe.installed.distributions import record_of
-from doctor.observe.installed.records import rows
+from doctor.observe.installed.records import kind_of, rows
 from doctor.observe.probes.files.owners import HASHED_BY, hash_of
 from doctor.observe.scene import Distribution, Interpreter
 
@@ -40,6 +40,9 @@ _MOST_ROWS = 5000
 _HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
 """Endings of files that no program reads; people delete them to make an image smaller."""
 _SPARED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "__pycache__"})
+
+
+_OTHER = "not the file that was installed"
 
 
 class Damage(NamedTuple):
@@ -89,12 +92,17 @@ def changed(one: Distribution) -> str:
                     return f"{path} is gone"
                 continue
             if size is not None and there != size:
-                return f"{path} is not the file that was installed"
+                return f"{path} is {_apart(there, size)}"
             if digest.startswith(HASHED_BY) and there <= _LARGEST and hashed < _HASHED:
                 hashed += 1
                 if hash_of(place, _LARGEST) not in ("", digest):
-                    return f"{path} is not the file that was installed"
+                    return f"{path} is {_OTHER}"
     return ""
+
+
+def _apart(there: int, size: int) -> str:
+    """Return how a file of another size differs, in words."""
+    return f"cut off: {there} bytes of {size}" if there < size else _OTHER
 
 
 def missing_file(one: Distribution) -> str:
@@ -141,8 +149,7 @@ def damaged(
     Where one of them is of a wheel that does not fit, every such package is: they came together.
     Of packages `beneath` them it is enough that no file is gone.
     """
-    own = {folder.resolve() for folder in environment.own_folders}
-    mine = {name: one for name, one in here.items() if one.folder.parent.resolve() in own}
+    mine = _own(here, environment)
     spoken = [mine[name] for name in dict.fromkeys(names) if name in mine]
     unfit = {one.package.name: one for one in misfits(mine.values(), environment)}
     found = dict(unfit) if any(one.name in unfit for one in spoken) else {}
@@ -155,6 +162,54 @@ def damaged(
             shared = any(_lists(other, why) for other in mine.values() if other is not mine[name])
             found[name] = Damage(mine[name], why, shared)
     return tuple(found[name] for name in sorted(found))
+
+
+def damaged_libraries(
+    here: Mapping[str, Distribution], environment: Environment
+) -> tuple[Damage, ...]:
+    """Return the packages with a library that is not the one that was installed.
+
+    A crash in a library has no message that names it. Sizes tell within milliseconds; where all are
+    right, hashes tell.
+    """
+    mine = sorted(_own(here, environment).items())
+    for differs in (_other_size, _other_hash):
+        found = tuple(
+            Damage(one, why) for _, one in mine if _is_of_index(one) and (why := differs(one))
+        )
+        if found:
+            return found
+    return ()
+
+
+def _own(here: Mapping[str, Distribution], environment: Environment) -> dict[str, Distribution]:
+    """Return the packages that lie in the environment itself."""
+    own = {folder.resolve() for folder in environment.own_folders}
+    return {name: one for name, one in here.items() if one.folder.parent.resolve() in own}
+
+
+def _libraries(one: Distribution) -> Iterator[tuple[str, int, int, str]]:
+    """Yield the libraries of a RECORD that are there: path, size, the size in RECORD, and hash."""
+    with suppress(UnreadableFile):
+        for path, size, digest in rows(record_of(one)):
+            if size is not None and kind_of(path) == "library":
+                with suppress(OSError):
+                    yield path, (one.folder.parent / path).stat().st_size, size, digest
+
+
+def _other_size(one: Distribution) -> str:
+    for path, there, size, _ in _libraries(one):
+        if there != size:
+            return f"{path} is {_apart(there, size)}"
+    return ""
+
+
+def _other_hash(one: Distribution) -> str:
+    for path, there, _, digest in _libraries(one):
+        known = digest.startswith(HASHED_BY) and there <= _LARGEST
+        if known and hash_of(one.folder.parent / path, _LARGEST) not in ("", digest):
+            return f"{path} is {_OTHER}"
+    return ""
 
 
 def matters(path: str, size: str) -> bool:

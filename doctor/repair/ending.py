@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -10,6 +11,9 @@ from doctor.base.text import one_line
 from doctor.repair.failures import failure_of, of_first_test, of_tests, telling
 
 _FURTHER, _NAMED, _OTHERS = 3, 16, 3
+_CRASHES = ("SIGILL", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTRAP")
+_OF_SHELLS = 128
+"""What a shell adds to the signal by which its program ended."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +37,25 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
         """Return how it ended."""
         if not self.started:
             return "does not start"
-        return "does not end" if self.code is None else f"ends with exit code {self.code}"
+        if self.code is None:
+            return "does not end"
+        return f"ends with exit code {self.code}" + (f" ({self.signal})" if self.signal else "")
+
+    @property
+    def signal(self) -> str:
+        """Return the signal by which the program crashed, in words; empty where it did not."""
+        numbers = {getattr(signal, one, None) for one in _CRASHES} - {None}
+        code = self.code or 0
+        number = -code if code < 0 else code - _OF_SHELLS
+        if number not in numbers:
+            return ""
+        return f"{signal.strsignal(number) or 'a crash'}, signal {number}"
+
+    @property
+    def why(self) -> str:
+        """Return why the program failed: its message, and the signal by which it crashed."""
+        said = one_line(failure_of(self.text).error, 200) or self.last_line
+        return f"{self.signal}: {said}" if self.signal and said else self.signal or said
 
     @property
     def last_line(self) -> str:

@@ -282,7 +282,8 @@ class Examination:
         ended = run_program(self._original, self._copy, self._places, self._env, self._progress)
         if not ended.ok:
             again = "still" if before is not None and not before.ok else "now"
-            self._wrong.append(f"the program {again} {ended.words}: {ended.last_line}")
+            last = f": {ended.last_line}" if ended.last_line else ""
+            self._wrong.append(f"the program {again} {ended.words}{last}")
             self._wrong += [f"and then: {one}" for one in ended.further]
         return ended
 

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from doctor.base.text import one_line
 from doctor.base.versions import major
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
@@ -135,8 +134,7 @@ class _Search:
                 return kept
             plan = self._trials.with_ended(found, state)
             found = found._replace(plan=plan, again=False)
-            why = one_line(state.failure.error, 200) or state.ending.last_line
-            told = f"Round {number} ended: {why}"
+            told = f"Round {number} ended: {state.ending.why}"
             notes = tuple(dict.fromkeys((*found.plan.notes, told)))
             last = moved_names(found.plan) - moved_names(state.plan)
             state = found._replace(plan=msgspec.structs.replace(found.plan, notes=notes))

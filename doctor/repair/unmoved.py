@@ -14,7 +14,7 @@ import msgspec
 from doctor.model.fixes import Step
 from doctor.model.plans import Plan
 from doctor.repair.beside import beside, own_steps
-from doctor.repair.damage import Damage, damaged, listed
+from doctor.repair.damage import Damage, damaged, damaged_libraries, listed
 from doctor.repair.examination import Bench
 from doctor.repair.failures import is_another
 from doctor.repair.intruders import without_intruders
@@ -102,6 +102,8 @@ def _broken(state: State, trials: Trials, original: Original) -> list[Damage]:
     around, here = original.environment, trials.here
     blamed = [one.name for one in suspects(state.failure, here, around)]
     found = damaged(blamed, here, around, beneath(state.failure, here, around))
+    if state.ending.signal and not found:
+        found = damaged_libraries(here, around)
     moved = moved_names(state.plan)
     return [one for one in found if one.package.name not in moved]
 

@@ -22,7 +22,7 @@ from doctor.model.plans import Plan
 from doctor.observe.installed.distributions import installed
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places
-from doctor.repair.damage import damaged, dead_links
+from doctor.repair.damage import damaged, damaged_libraries, dead_links
 from doctor.repair.failures import failure_of
 from doctor.repair.merging import combined
 from doctor.repair.requests import Original
@@ -247,3 +247,24 @@ def test_what_uv_writes_again_comes_from_its_cache_unless_that_is_damaged(site: 
     assert runs(*again) == ["1"]
     file.write_text("VALUE = 2\n")
     assert runs(*again) == ["1", ""]
+
+
+def test_a_library_that_is_not_the_one_installed(site: Path) -> None:
+    """Sizes tell, and where all are right, hashes do; modules are no matter for a crash."""
+    for name in ("whole", "short", "other"):
+        _package(site, name, "py3-none-any")
+        code = b"\x7fELF" + name.encode() * 9
+        (site / name / "core.so").write_bytes(code)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(code).digest()).decode().rstrip("=")
+        with (site / f"{name}-1.0.dist-info" / "RECORD").open("a") as record:
+            record.write(f"{name}/core.so,sha256={digest},{len(code)}\n")
+    (site / "whole" / "__init__.py").write_bytes(b"VALUE = 22\n")
+    (site / "other" / "core.so").write_bytes(b"\x7fELF" + bytes(45))
+    packages = {one.name: one for one in installed([str(site)])}
+
+    def told() -> list[str]:
+        return [one.why for one in damaged_libraries(packages, _around(site))]
+
+    assert told() == ["other/core.so is not the file that was installed"]
+    (site / "short" / "core.so").write_bytes(b"\x7fELF")
+    assert told() == ["short/core.so is cut off: 4 bytes of 49"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from doctor.repair.ending import Ending
@@ -123,3 +125,20 @@ def test_the_first_failure_of_several_tests_is_the_one() -> None:
     inner = _text((f"{_SITE}/plug.py", 3), error="ValueError: no plugin")
     inner = "".join(f"INTERNALERROR> {line}\n" for line in inner.splitlines())
     assert [frame.top for frame in failure_of(inner).frames] == ["plug"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the numbers of signals on Linux")
+@pytest.mark.parametrize(
+    ("code", "text", "words", "why"),
+    [
+        (-7, "", "ends with exit code -7 (Bus error, signal 7)", "Bus error, signal 7"),
+        (139, "ready\n", "ends with exit code 139 (Segmentation fault, signal 11)", ""),
+        (-6, "F x.cc:2] bad\n", "ends with exit code -6 (Aborted, signal 6)", ""),
+        (1, "ValueError: x\n", "ends with exit code 1", "ValueError: x"),
+        (-15, "", "ends with exit code -15", ""),
+    ],
+)
+def test_a_crash_is_told_by_its_signal(code: int, text: str, words: str, why: str) -> None:
+    ending = Ending(code=code, text=text)
+    assert ending.words == words
+    assert ending.why == (why or (f"{ending.signal}: {text.strip()}" if text else ""))
