@@ -14,12 +14,13 @@ import msgspec
 from doctor.model.fixes import Step
 from doctor.model.plans import Plan
 from doctor.repair.beside import beside, own_steps
+from doctor.repair.bounds import unmet_bounds
 from doctor.repair.damage import Damage, damaged, damaged_libraries, listed
 from doctor.repair.examination import Bench
 from doctor.repair.failures import is_another
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import combined, moved_names
-from doctor.repair.moved import moved_editables
+from doctor.repair.moved import moved_editables, other_sources
 from doctor.repair.plan_reading import set_by
 from doctor.repair.project_settings import every_line, lines_spoken_of
 from doctor.repair.reading import tops
@@ -222,7 +223,12 @@ def _by_new_places(state: State, trials: Trials, original: Original) -> State | 
     """Return the state with an editable install from where its sources lie today."""
     roots = (original.request.check.observe.project.absolute(), original.host.cwd.parent)
     facts = original.report.observation.facts
-    for name, steps, note in moved_editables(state.failure, trials.here, facts, roots):
+    ways = [*moved_editables(state.failure, trials.here, facts, roots)]
+    wanted = unmet_bounds(original, trials.releases)
+    ways += other_sources(state.failure, wanted, trials.here, facts, roots[0])
+    for name, steps, note in ways:
+        if name in moved_names(state.plan):
+            continue
         plan = combined(state.plan, Plan(title="", steps=steps))
         found = trials.ends(plan, f"with {name} from where it lies")
         if found is not None and trials.is_further(state, found, ()):

@@ -8,7 +8,8 @@ from pathlib import Path
 from doctor.model.facts import present
 from doctor.observe.installed.distributions import installed
 from doctor.repair.failures import failure_of
-from doctor.repair.moved import moved_editables
+from doctor.repair.lists import Bound
+from doctor.repair.moved import moved_editables, other_sources
 from doctor.repair.standing import asked_by_project
 
 
@@ -45,3 +46,32 @@ def test_what_was_set_aside_comes_back_in_its_release() -> None:
     }
     assert asked_by_project(facts, {}) == {"requests": "2.31.0", "idna": "3.4"}
     assert asked_by_project(facts, {"requests": "2.32.0"}) == {"idna": "3.4"}
+
+
+def test_the_folder_that_the_project_names(tmp_path: Path) -> None:
+    """An old copy is installed; the lists ask for the release of another folder."""
+    site, project = tmp_path / "site", tmp_path / "project"
+    info = site / "labkit-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: labkit\nVersion: 1.0\n")
+    for folder, version in (("old", "1.0"), ("libs", "2.1"), ("next", "2.4")):
+        (project / folder).mkdir(parents=True)
+        text = f'[project]\nname = "labkit"\nversion = "{version}"\n'
+        (project / folder / "pyproject.toml").write_text(text)
+    address = {"url": (project / "old").as_uri(), "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(address))
+    here = {one.name: one for one in installed([str(site)])}
+    facts = {"python.executable": present("/e/bin/python", "sys")}
+
+    def found(specifier: str, error: str = "ImportError: no 'peak' in 'labkit'") -> list[str]:
+        bound = Bound("labkit", specifier, "pyproject.toml:5", leads=True)
+        ways = other_sources(failure_of(error), [bound], here, facts, project)
+        return [step.command.argv[-1] for _, steps, _ in ways for step in steps if step.command]
+
+    assert found(">=2") == []  # two folders have such a release
+    assert found("<2.2,>=2") == [str(project / "libs")]
+    named = '[tool.uv.sources]\nlabkit = { path = "libs", editable = true }\n'
+    (project / "pyproject.toml").write_text(named)
+    assert found(">=2") == [str(project / "libs")]
+    assert found(">=3") == []
+    assert found(">=2", "ImportError: no 'peak' in 'other'") == []
