@@ -86,7 +86,7 @@ _OF_PYTHON = (
     ("PYTHONOPTIMIZE", "PYTHONSAFEPATH", "PYTHONPLATLIBDIR", "PYTHONINTMAXSTRDIGITS"),
     ("PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONLEGACYWINDOWSSTDIO"),
 )
-_EVERY_OF_PYTHON = frozenset(name for names in _OF_PYTHON for name in names)
+EVERY_OF_PYTHON = frozenset(name for names in _OF_PYTHON for name in names)
 _LOCALE = ("LC_ALL", "LC_CTYPE", "LANG", "LC_TIME", "LC_NUMERIC", "LANGUAGE")
 _ON_LOCALE = re.compile(r"codec can't|Unicode\w{1,10}Error|locale|ascii", re.IGNORECASE)
 NOT_FOUND = re.compile(
@@ -137,8 +137,7 @@ def spoken_of(failure: Failure, env: Mapping[str, str]) -> tuple[str, ...]:
     named = [
         one
         for one in named
-        if not (_OF_THE_SHELL.match(one) and one not in _EVERY_OF_PYTHON)
-        and not _SECRET.search(one)
+        if not (_OF_THE_SHELL.match(one) and one not in EVERY_OF_PYTHON) and not _SECRET.search(one)
     ]
     told = [one for one in sorted(env) if env[one] and _says(failure, one, env[one])]
     return tuple(one for one in dict.fromkeys((*told, *named)) if one not in CACHES)
@@ -155,7 +154,7 @@ def suspected(env: Mapping[str, str]) -> tuple[str, ...]:
         for name in sorted(env)
         if env[name]
         and name not in CACHES
-        and not (_OF_THE_SHELL.match(name) and name not in _EVERY_OF_PYTHON)
+        and not (_OF_THE_SHELL.match(name) and name not in EVERY_OF_PYTHON)
         and not (_SECRET.search(name) or "OFFLINE" in name or _OF_TOOLS.match(name))
         and not _is_there(env[name])
     )

@@ -35,6 +35,7 @@ from doctor.repair.project import copy_project, edited, renamed
 from doctor.repair.project_settings import is_setting
 from doctor.repair.requests import Original
 from doctor.repair.resolve import without_wheels
+from doctor.repair.shell_files import read_first
 
 _STEP_SECONDS, _SILENCE = 1800.0, 600.0
 BUILD_SECONDS = 120.0
@@ -111,7 +112,7 @@ def with_project(
     inner = copy.scratch.folder / "project" / project.name
     copy_project(project, inner)
     places = Places((*there.pairs, (str(project), str(inner))))
-    if any(_is_read(one) and _of_project(one, original) for one in tasks):
+    if any(_is_read(one, original) and _of_project(one, original) for one in tasks):
         cwd = Path(places.there(str(original.host.cwd)))
         copy = replace(copy, host=Host(env=copy.host.env, cwd=cwd))
     return copy, places, inner
@@ -138,10 +139,12 @@ def _renamed_file(task: Task) -> Path | None:
     return Path(argv[-2]) if task.kind is Kind.RENAME else None
 
 
-def _is_read(task: Task) -> bool:
+def _is_read(task: Task, original: Original) -> bool:
     """Say whether a program meets what a step changes: it reads no list of packages."""
     edit = task.step.edit
-    return task.kind is Kind.RENAME or (edit is not None and is_setting(edit.file))
+    if edit is None:
+        return task.kind is Kind.RENAME
+    return is_setting(edit.file) or Path(edit.file) in read_first(original)
 
 
 def _of_project(task: Task, original: Original) -> bool:

@@ -28,6 +28,7 @@ from doctor.repair.rebuilding import rebuildings
 from doctor.repair.requests import Original
 from doctor.repair.settings import leaving_out, spoken_of, suspected, without_settings
 from doctor.repair.shadows import shadows, unspoken
+from doctor.repair.shell_files import read_first
 from doctor.repair.states import State, Trials, is_as_far
 from doctor.repair.strays import strays
 from doctor.repair.suspects import beneath, suspects
@@ -167,9 +168,10 @@ def _by_renaming(
 
 def _by_settings_of_project(state: State, trials: Trials, original: Original) -> State | None:
     """Return the state without a line of a settings file that the failure speaks of."""
-    for step, note in lines_spoken_of(state.failure, original.host.cwd):
+    for step, note in lines_spoken_of(state.failure, original.host.cwd, read_first(original)):
         plan = combined(state.plan, Plan(title="", steps=(step,)))
-        found = trials.ends(plan, f"with a comment where {note}")
+        how = "a comment" if step.edit and step.edit.after.startswith("#") else "fewer words"
+        found = trials.ends(plan, f"with {how} where {note}")
         if found is not None and trials.is_further(state, found, ()):
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, f"{note}."))
             return found._replace(plan=plan, again=True)
@@ -185,7 +187,8 @@ def by_files_of_settings(
     """
     modules = [top for one in trials.here.values() for top in tops(one)]
     around = original.environment
-    lines = list(every_line(state.failure, original.host.cwd, around.root, modules))
+    folders = original.host.cwd, around.root
+    lines = list(every_line(state.failure, *folders, modules, read_first(original)))
 
     def less(some: Sequence[tuple[Step, str]], what: str) -> State | None:
         plan = combined(state.plan, Plan(title="", steps=tuple(step for step, _ in some)))
