@@ -188,7 +188,8 @@ def exactly(command: Command, each: Task, moved: Sequence[Change], place: Path) 
         return command
     lines = [f"{one.name}=={one.after}" for one in moved if one.after]
     place.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    argv = (*install.head, "--constraint", str(place), *install.requirements)
+    # Behind the rest: `-e` and its folder stay together.
+    argv = (*command.argv, "--constraint", str(place))
     return Command(argv=argv, env=command.env, cwd=command.cwd)
 
 

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from doctor.model.fixes import Command, Step
+from doctor.model.plans import Change
+from doctor.repair.apply import exactly
+from doctor.repair.commands import Kind, Task
 from tests.command import doctor
 from tests.repair.houses import house, make_wheel
 
@@ -72,3 +76,14 @@ def test_what_is_set_aside_and_edited_is_applied_and_undone_exactly(tmp_path: Pa
     )
     assert undone.code == 0, undone.err
     assert (_states(sick.root), _states(project)) == before
+
+
+def test_an_editable_is_applied_with_its_folder(tmp_path: Path) -> None:
+    """The releases of the proof come behind the command, so that `-e` keeps its folder."""
+    command = Command(argv=("uv", "pip", "install", "--python", "/e/bin/python", "-e", "/p/lab"))
+    task = Task(Step(command=command), Kind.INSTALL)
+    moved = [Change(name="lab", before="1.0", after="2.1")]
+    place = tmp_path / "releases.txt"
+    argv = exactly(command, task, moved, place).argv
+    assert argv == (*command.argv, "--constraint", str(place))
+    assert place.read_text() == "lab==2.1\n"
