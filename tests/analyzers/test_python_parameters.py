@@ -49,7 +49,7 @@ Traceback (most recent call last):
 TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'max_seq_length'
 """  # noqa: E501
     found = told("python_parameters", text)
-    assert "The program tune.py asks for it" in found.detection.cause
+    assert "The program tune.py asks for it" in found.detection.message
     assert installs(found) == [("trl>=0.4,<0.13",)]
 
 
