@@ -58,6 +58,8 @@ _UNSEEN: Mapping[tuple[str, str], str] = {
     ("intel.firmware_held", "absent"): "apt holds no package of firmware back",
     ("intel.firmware_held", "present"): "apt holds the package of the firmware back",
     ("intel.firmware_missing", "present"): "the kernel's log says that the firmware is missing",
+    ("nvidia.libcuda_alone", "absent"): "other parts of the driver are of another release too",
+    ("nvidia.libcuda_alone", "equals"): "libcuda alone is of another release",
     ("intel.kernel_older", "present"): "the kernel is older than the card",
     ("intel.render", "equals"): "this user may not open /dev/dri/renderD*",
     ("nvidia.alike_for_guests", "present"): "vfio-pci takes all cards of this model",
