@@ -279,7 +279,7 @@ def test_inside_an_allocation_only_our_own_step_ends(
     )
     try:
         python = _wrapper(tmp_path, {"n2": "exec sleep 600"})
-        job = _job(python, packed, "--no-canaries", timeout=8)
+        job = _job(python, packed, "--no-canaries", timeout=30)
         engine = _engine(slurm, SLURM_JOB_ID=number, SLURM_JOB_NODELIST="n[1-2]")
         assert engine.nodes() == ("n1", "n2")
         answers = {a.name: a for a in engine.place(job, engine.nodes())}
