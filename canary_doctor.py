@@ -34,8 +34,12 @@ def main() -> NoReturn:
         sys.path[:] = [
             entry for entry in sys.path if (real := _real(entry)) == here or real not in theirs
         ]
-    from doctor.cli import main as start  # noqa: PLC0415
-
+    try:
+        from doctor.cli import main as start  # noqa: PLC0415
+    except OSError as error:
+        # No file of doctor can be read. 1, Python's own code, would be a finding.
+        os.write(2, f"doctor: this machine does not let doctor start: {error}\n".encode())
+        os._exit(3)
     start()
 
 

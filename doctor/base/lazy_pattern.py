@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import AnyStr, Generic
+from typing import Any, AnyStr, Generic
 
 
 class Pattern(Generic[AnyStr]):
@@ -54,6 +54,10 @@ class Pattern(Generic[AnyStr]):
         return (self._compiled or self._compile()).finditer(
             text, start, len(text) if end is None else end
         )
+
+    def findall(self, text: AnyStr) -> list[Any]:
+        """Return every match, or of a pattern with groups what they hold."""
+        return (self._compiled or self._compile()).findall(text)
 
     def sub(self, change: AnyStr | Callable[[re.Match[AnyStr]], AnyStr], text: AnyStr) -> AnyStr:
         """Return a text with every match replaced."""

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
+from doctor.base.lazy_pattern import Pattern
+
 _SHORTEST = 3
-_PIECE = re.compile(
+_PIECE = Pattern(
     r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]{0,100}\}|[0-7]{1,3}|.)"
     r"|\[\^?\]?(?:\\.|[^\]\\]){0,1000}\]"
     r"|\((?:\?:|\?P<\w+>)?|[)|.^$]|[*+?]\??|\{\d{0,9},?\d{0,9}\}\??|[^\\\[()|.^$*+?{]",

@@ -19,19 +19,20 @@ from collections.abc import Collection, Mapping
 import msgspec
 from packaging.version import Version
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.versions import parse
 
 _LONGEST = 8192
 """Characters of a requirement; `packaging` needs the square of them for some texts."""
 _SHOWN = 200
 # After the name stands no character of a name, so that no part of a long name is tried as one.
-_REQUIREMENT = re.compile(
+_REQUIREMENT = Pattern(
     r"([A-Za-z0-9][\w.-]*)(?<![_.-])(?![\w.-])(?:\s*\[([\w\s,.-]*)\])?"
     r"\s*(?:\(([^()@;]*)\)|([=!<>~][^()@;\[\]]*)?)",
     re.ASCII,
 )
-_CLAUSE = re.compile(r"(~=|==|!=|<=|>=|<|>)\s*([^\s,=]+)")
-_RELEASE = re.compile(r"(\d{1,9}(?:\.\d{1,9}){0,9})(\.\*)?", re.ASCII)
+_CLAUSE = Pattern(r"(~=|==|!=|<=|>=|<|>)\s*([^\s,=]+)")
+_RELEASE = Pattern(r"(\d{1,9}(?:\.\d{1,9}){0,9})(\.\*)?", re.ASCII)
 _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
-_ESCAPES = re.compile(
+from doctor.base.lazy_pattern import Pattern
+
+_ESCAPES = Pattern(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]"
     r"|[@-Z\\-_])"
 )
-_COMMAND = re.compile(r"(?m)^[^\S\n]*:(:)|#(#\w{0,32}\[)|section_(?:start|end)(:)")
+_COMMAND = Pattern(r"(?m)^[^\S\n]*:(:)|#(#\w{0,32}\[)|section_(?:start|end)(:)")
 """What runners take for a command: GitHub `::`.
 
 Where a line begins and `##[` anywhere, Azure `##vso[`, TeamCity `##teamcity[`, GitLab

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Any
 
 from doctor.base.lazy_pattern import Pattern
 
 _PARTS = 100
-_HEAD = re.compile(r"\[([A-Za-z0-9_-]{1,100})\]")
-_PAIR = re.compile(r'([A-Za-z0-9_-]{1,100}) = "([A-Za-z0-9 ._:/+-]{0,200})"')
+_HEAD = Pattern(r"\[([A-Za-z0-9_-]{1,100})\]")
+_PAIR = Pattern(r'([A-Za-z0-9_-]{1,100}) = "([A-Za-z0-9 ._:/+-]{0,200})"')
 _WORD, _BLANKS = Pattern(r"""[\w"'-]+"""), Pattern(r"[ \t]+")
 
 

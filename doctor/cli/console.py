@@ -165,5 +165,10 @@ def say(text: str) -> None:
     """Tell the person at the terminal something that is not the report."""
     if sys.stderr is None:
         return  # print would take standard output instead
+    try:
+        shown = neutralize_commands(without_secrets(sanitize(text)))
+    except (OSError, ImportError) as error:  # the rules for secrets are files
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "no rules"
+        shown = f"doctor: this machine does not let doctor say why it ends: {why}"
     with contextlib.suppress(OSError, UnicodeEncodeError):
-        print(neutralize_commands(without_secrets(sanitize(text))), file=sys.stderr, flush=True)
+        print(shown, file=sys.stderr, flush=True)

@@ -45,7 +45,7 @@ def tell(
     if keep:
         from doctor.pipeline import history
 
-        history.save(report, Host().env)
+        history.save(fit, Host().env)
     if failed:
         raise WriteError("; ".join(failed))
     return report.exit_code

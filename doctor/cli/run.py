@@ -62,7 +62,8 @@ def _tell(context: typer.Context, passed: PassThroughResult) -> None:
             matrices=tuple(map(Path, values.get("matrices", ()))),
         )
     )
-    text = console.render(without_any_secrets(report), Format.TEXT, stream=sys.stderr)
+    clean = without_any_secrets(report)
+    text = console.render(clean, Format.TEXT, stream=sys.stderr)
     with contextlib.suppress(OSError, UnicodeEncodeError):
         print("\n" + text.rstrip("\n"), file=sys.stderr, flush=True)
-    history.save(report, os.environ)
+    history.save(clean, os.environ)

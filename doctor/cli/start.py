@@ -4,7 +4,8 @@ PYTHONPATH and its like are set for the interpreter under examination (modules o
 of NGC, ROS), hold packages that were built for that one, and break any other. So where one of them
 is set, the same command is started once more without them: a `sitecustomize` among them may have
 changed this process already. They are kept aside meanwhile, and stand in `os.environ` again before
-anything is looked at: to the patient they matter.
+anything is looked at: to the patient they matter. So is an LD_LIBRARY_PATH with another runtime of
+C++: doctor's own extensions would be linked to that one.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _THEIRS = (
     "PYTHONDEVMODE",
 )
 _ASIDE = "CANARY_ASIDE_"
+_RUNTIMES = ("libstdc++.so.6", "libgcc_s.so.1")
+"""What RE2 and the extensions in Rust are linked to; one that is older, or cut off, ends doctor."""
 _HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - see above
 _FAULT, _INTERRUPTED = 3, 130
 _LEAST_MEMORY = 64 << 20
@@ -158,6 +161,8 @@ def _set_apart() -> None:
         for name in _THEIRS
         if (value := os.environ.get(name, "")) and (foreign or name != "PYTHONPATH")
     }
+    if brings_a_runtime(os.environ.get("LD_LIBRARY_PATH", "")):
+        theirs["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
     if aside or sys.flags.ignore_environment or not (theirs or inspect):
         return
     if os.name == "posix" and _is_our_program():
@@ -178,6 +183,25 @@ def _set_apart() -> None:
 
         warnings.resetwarnings()
         warnings.simplefilter("ignore")
+
+
+def brings_a_runtime(listed: str) -> bool:
+    """Say whether LD_LIBRARY_PATH has a runtime of C++, and this interpreter starts without it."""
+    folders = [one for one in listed.split(":") if one]
+    found = [
+        one
+        for one in folders
+        if any(os.path.exists(os.path.join(one, name)) for name in _RUNTIMES)  # noqa: PTH110, PTH118
+    ]
+    if not found:
+        return False
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+            loaded = {os.path.dirname(line.split(maxsplit=5)[-1].rstrip()) for line in file}  # noqa: PTH120
+    except OSError:
+        return False
+    # A Python of a cluster's module finds its own libpython there.
+    return not {_real(one) for one in folders} & {_real(one) for one in loaded if one[:1] == "/"}
 
 
 def _given() -> dict[str, str]:

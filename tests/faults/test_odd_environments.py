@@ -65,6 +65,7 @@ _NO_ENTRY = frozenset({2, 3, 126, 127})
 ODD: Mapping[str, Odd] = {
     "6 open files": Odd("ulimit -n 6", commands="check from run", also=_NO_ENTRY),
     "10 open files": Odd("ulimit -n 10", commands="check snapshot"),
+    "11 open files": Odd("ulimit -n 11", commands="check"),
     "13 open files": Odd("ulimit -n 13", commands="check diagnose"),
     "40 MB": Odd("ulimit -v 40000", commands="check list"),
     "80 MB": Odd("ulimit -v 80000", commands="check diff lint"),
@@ -180,6 +181,10 @@ def test_it_ends_as_it_says(name: str, material: dict[str, str], tmp_path: Path)
         assert ran.returncode in codes | odd.also, (command, ran.returncode, said[-2000:])
         assert "Traceback" not in said, (command, said[-2000:])
         assert _OURS not in said, (command, said[-2000:])
+        assert said or ran.returncode != 3 or "2>" in odd.before, (
+            command,
+            "it ends without a word",
+        )
         assert (
             ran.returncode != 1
             or 1 not in codes

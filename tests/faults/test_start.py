@@ -166,6 +166,23 @@ def test_what_is_set_for_the_patient_reaches_it(tmp_path: Path, command: tuple[s
     assert said.report["facts"]["env.PYTHONPATH"]["value"] == env["PYTHONPATH"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="LD_LIBRARY_PATH is read by its loader")
+def test_a_runtime_on_the_library_path_does_no_harm(
+    tmp_path: Path, command: tuple[str, str]
+) -> None:
+    """RE2 would be linked to it: a log is searched with RE2."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    for name in ("libstdc++.so.6", "libgcc_s.so.1"):
+        (theirs / name).write_bytes(b"\x7fELF")
+    log = tmp_path / "build.log"
+    log.write_text("RuntimeError: operator torchvision::nms does not exist\n", encoding="utf-8")
+    env = {"LD_LIBRARY_PATH": str(theirs)}
+    said = doctor("diagnose", str(log), "--format", "json", cwd=tmp_path, env=env, command=command)
+    assert said.code == 1, said.err
+    assert said.report["findings"]
+
+
 def test_a_start_that_fails_is_no_finding(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     (broken / "msgspec").mkdir(parents=True)
@@ -176,6 +193,29 @@ def test_a_start_that_fails_is_no_finding(tmp_path: Path) -> None:
     said = doctor(cwd=tmp_path, command=(sys.executable, "-c", start))
     assert (said.code, said.out) == (3, "")
     assert "doctor: cannot start: ImportError: built for another Python" in said.err
+
+
+_NO_FILES = """
+import sys
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            raise OSError(24, "Too many open files", "x.py")
+sys.meta_path.insert(0, Refusing())
+import canary_doctor
+sys.argv = ["doctor", "check", "--python", "/nowhere/python"]
+canary_doctor.main()
+"""
+
+
+@pytest.mark.parametrize("name", ["doctor.cli", "ahocorasick_rs"])
+def test_where_no_more_files_may_be_opened_it_says_so(tmp_path: Path, name: str) -> None:
+    """The first file that is read cannot be, or the last: the rules for secrets."""
+    start = _NO_FILES.format(name=name)
+    said = doctor(cwd=ROOT, command=(sys.executable, "-c", start))
+    assert (said.code, said.out) == (3, "")
+    assert "doctor: this machine does not let doctor" in said.err
+    assert "Too many open files" in said.err
 
 
 def test_an_interrupt_while_it_starts_leaves_no_trace(tmp_path: Path) -> None:

@@ -155,15 +155,19 @@ LOCKED = [
 ]
 
 
-@pytest.mark.parametrize(("numpy", "is_told"), [("2.4.0", True), ("2.5.0", False)])
+@pytest.mark.parametrize(
+    ("numpy", "place", "is_told"),
+    [("2.4.0", "elsewhere", True), ("2.5.0", "elsewhere", False), ("2.5.0", "project/env", True)],
+)
 def test_a_lock_is_told_of_an_environment_that_mostly_keeps_to_it(
-    tmp_path: Path, numpy: str, is_told: bool
+    tmp_path: Path, numpy: str, place: str, is_told: bool
 ) -> None:
+    """One that lies in the project is its own, whatever a later command moved."""
     told = "".join(f'\n[[package]]\nname = "{one}"\nversion = "{at}"\n' for one, at in LOCKED)
     lock = put(tmp_path / "project/uv.lock", "version = 1\n" + told)
     for name, version in (("torch", "2.15.0"), ("numpy", numpy), ("triton", "3.7.1")):
-        install(tmp_path / "elsewhere", name, version)
-    assert _values(seen_at(tmp_path / "elsewhere", cwd=lock.parent)).get("project.locked") == (
+        install(tmp_path / place, name, version)
+    assert _values(seen_at(tmp_path / place, cwd=lock.parent)).get("project.locked") == (
         {"torch": "2.13.0", "numpy": "2.4.0", "triton": "3.7.1", "filelock": "3"}
         if is_told
         else None

@@ -53,6 +53,7 @@ _DEAR = {
     "inspect",
     "logging",
     "pydantic",
+    "re2",
     "rich.console",
     "rich.text",
     "tempfile",

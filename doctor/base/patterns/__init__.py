@@ -18,10 +18,9 @@ from typing import Any, Protocol
 import msgspec
 
 from doctor.base.errors import DoctorError
+from doctor.base.lazy_pattern import Pattern
 
-_PIECE = re.compile(
-    r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|\[\^?\]?|\{,(?=\d{1,9}\})|.", re.DOTALL
-)
+_PIECE = Pattern(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|\[\^?\]?|\{,(?=\d{1,9}\})|.", re.DOTALL)
 _WORD = (
     r"\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1FFF}\x{2C00}-\x{2DFF}\x{3040}-\x{D7FF}"
     r"\x{F900}-\x{FDFF}\x{FE70}-\x{FEFC}\x{FF10}-\x{FF19}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{FF66}-\x{FFDC}\x{10000}-\x{1EFFF}\x{20000}-\x{3FFFF}"
@@ -36,7 +35,7 @@ _BLANK = r"\t-\r\x1c-\x20\x{85}\pZ"
 _NOT_MORE = "{,"
 """Up to so many; RE2 reads it as text where the nought is left out."""
 _CLASSES = {"w": _WORD, "s": _BLANK}
-_PLAIN = re.compile(r"[^*+{]*")
+_PLAIN = Pattern(r"[^*+{]*")
 _CHOICES = 3
 
 
