@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -23,6 +24,14 @@ from tests.toolkit import assemble
 # doctor again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell without job control starts what runs behind it (`pytest &`, nohup) without Ctrl-C, and so
+# would start every program of a test: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_12
+for _name in ("SIGINT", "SIGHUP", "SIGQUIT"):
+    _signal = getattr(signal, _name, None)
+    if _signal is not None and signal.getsignal(_signal) is signal.SIG_IGN:
+        by_python = _signal is signal.SIGINT
+        signal.signal(_signal, signal.default_int_handler if by_python else signal.SIG_DFL)
 
 # A random example that fails in somebody else's change blocks that change: the suite draws the same
 # examples each time. `pytest --hypothesis-profile=explore` draws others. The clock is no judge on a

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checks.trial import only_result, run_check
+from tests.checks.trial import only_result, run_check, run_check_warm
 
 SCRIPT = "facts/torch_runtime.py"
 
@@ -43,7 +43,7 @@ def test_processor_is_alive_and_the_build_is_told(torch_python: Path, tmp_path: 
 
 
 def test_device_that_adds_wrongly_is_not_alive(torch_python: Path, tmp_path: Path) -> None:
-    document = run_check(torch_python, SCRIPT, tmp_path, breaking=WRONG_SUM)
+    document = run_check_warm(torch_python, SCRIPT, tmp_path, breaking=WRONG_SUM)
     result = next(result for result in document["results"] if result["device"] == "cpu")
     assert result["verdict"] == "failed"
     assert result["reason"] == "adding 0.5 to 0, 1, 2 on cpu gave [0.0, 1.0, 2.0]"
@@ -76,7 +76,7 @@ def test_absent_torch_is_a_skip(bare_python: Path, tmp_path: Path) -> None:
 
 def test_build_for_intel_says_why_it_finds_no_gpu(torch_python: Path, tmp_path: Path) -> None:
     built = "import torch\ntorch.version.cuda, torch.version.xpu = None, '20250301'\n"
-    document = run_check(torch_python, SCRIPT, tmp_path, breaking=built)
+    document = run_check_warm(torch_python, SCRIPT, tmp_path, breaking=built)
     by_device = {
         result["device"]: (result["verdict"], result["reason"]) for result in document["results"]
     }

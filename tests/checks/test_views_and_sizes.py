@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checks.trial import only_result, reasons, run_check
+from tests.checks.trial import only_result, reasons, run_check_warm
 
 SCRIPTS = (
     "canaries/noncontiguous_attention.py",
@@ -20,13 +20,13 @@ SCRIPTS = (
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_older_torch_passes_too(torch251_python: Path, tmp_path: Path, script: str) -> None:
-    result = only_result(run_check(torch251_python, script, tmp_path, CANARY_DEVICES="cpu"))
+    result = only_result(run_check_warm(torch251_python, script, tmp_path, CANARY_DEVICES="cpu"))
     assert (result["verdict"], result["reason"]) == ("passed", "")
 
 
 def test_deep_tier_leaves_no_size_out(torch_python: Path, tmp_path: Path) -> None:
     result = only_result(
-        run_check(
+        run_check_warm(
             torch_python,
             "canaries/large_matmul.py",
             tmp_path,
@@ -42,6 +42,6 @@ def test_precision_that_is_asked_for_in_the_new_way_is_understood(
 ) -> None:
     asked = "import torch\ntorch.backends.cuda.matmul.fp32_precision = 'tf32'\n"
     result = only_result(
-        run_check(torch_python, SCRIPTS[0], tmp_path, breaking=asked, CANARY_DEVICES="cpu")
+        run_check_warm(torch_python, SCRIPTS[0], tmp_path, breaking=asked, CANARY_DEVICES="cpu")
     )
     assert (result["verdict"], result["reason"]) == ("passed", "")

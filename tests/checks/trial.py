@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.checks import warm_torch
 
 CHECKS = Path(__file__).resolve().parents[2] / "checks"
 SCRIPTS = sorted([*CHECKS.glob("facts/*.py"), *CHECKS.glob("canaries/*.py")])
@@ -44,6 +47,24 @@ def run_check(
 
     `breaking` is Python that runs first, in the same process.
     """
+    return _document(_started, python, script, folder, breaking, settings)
+
+
+def run_check_warm(
+    python: Path, script: str, folder: Path, *, breaking: str = "", **settings: str
+) -> Document:
+    """Return what `run_check` does, of a process that imported torch before it got the settings."""
+    return _document(warm_torch.run, python, script, folder, breaking, settings)
+
+
+def _document(
+    run: Callable[[Path, Path, Path, Mapping[str, str]], tuple[int, str]],
+    python: Path,
+    script: str,
+    folder: Path,
+    breaking: str,
+    settings: Mapping[str, str],
+) -> Document:
     boot = folder / "boot.py"
     boot.write_text(
         (
@@ -55,20 +76,25 @@ def run_check(
     environment = {name: value for name, value in os.environ.items() if name not in _SETTINGS}
     environment.update({name: str(folder / cache) for name, cache in _CACHES.items()})
     environment.update(CANARY_RESULT=str(folder / "result.json"), **settings)
+    code, log = run(python, boot, folder, environment)
+    document: Document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    document["exit_code"] = code
+    document["log"] = log
+    return document
+
+
+def _started(python: Path, script: Path, folder: Path, env: Mapping[str, str]) -> tuple[int, str]:
     ran = subprocess.run(
-        [str(python), str(boot)],
+        [str(python), str(script)],
         cwd=folder,
-        env=environment,
+        env=env,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
-    document: Document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    document["exit_code"] = ran.returncode
-    document["log"] = ran.stdout + ran.stderr
-    return document
+    return ran.returncode, ran.stdout + ran.stderr
 
 
 def only_result(document: Document) -> dict[str, Any]:
