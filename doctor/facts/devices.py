@@ -9,15 +9,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, value_of
 
 _STATES = {
-    "busy": re.compile(
+    "busy": Pattern(
         r"devices?(?:\(s\))? (?:are|is|is/are) busy or unavailable"
         r"|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
     ),
-    "full": re.compile(
+    "full": Pattern(
         r"out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY", re.IGNORECASE
     ),
 }

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import select
 import stat
 import time
@@ -21,9 +20,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from doctor.base.errors import WriteError
+from doctor.base.lazy_pattern import Pattern
 
 _SYSTEM = (Path("/dev"), Path("/proc"))
-_DESCRIPTOR = re.compile(
+_DESCRIPTOR = Pattern(
     r"(?:/dev/fd|/proc/(?P<pid>self|thread-self|[0-9]{1,9})/fd)/(?P<number>[0-9]{1,9})"
 )
 _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}

@@ -145,7 +145,8 @@ class Action(CatalogEntry, frozen=True, kw_only=True):
 class Recipe(CatalogEntry, frozen=True, kw_only=True):
     """A fix with placeholders: `{fact.name}` and `{log.group}` are filled with what was observed.
 
-    A recipe whose placeholders cannot be filled is dropped. `use_if` lists what must hold:
+    A recipe whose placeholders cannot be filled is dropped, unless a log alone is judged and its
+    reader can look the fact up. `use_if` lists what must hold:
     conditions over facts, and sentences that only a reader can judge. `steps` are carried out in
     order. `snippet` shows code where no path is known. `ask` explains each `<name>` that a reader
     has to fill in. `lasting` is false for a workaround, `safe` for what may cost more than it

@@ -11,12 +11,13 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import DoctorError
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.literal_values import is_plain_literal
 from doctor.observe.scene import Interpreter
 
 BEGIN, END = "<<doctor-target:", ":doctor-target>>"
 _OLDEST = (3, 8)
-_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
+_UNSPEAKABLE = Pattern("[\0\ud800-\udfff]")
 _LONGEST = 4096  # characters: PATH_MAX of Linux
 _LONGEST_NAME = 255
 

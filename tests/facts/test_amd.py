@@ -128,3 +128,27 @@ def test_variables_that_leave_only_gpus_without_code(
         card,
         ["gfx1036"] if gpus == [_SMALL] else None,
     )
+
+
+@pytest.mark.parametrize(
+    ("release", "chip", "lacks"),
+    [
+        ("2.5.1", "gfx1151", True),
+        ("2.5.1", "gfx1201", True),
+        ("2.9.0", "gfx1151", None),
+        ("2.5.1", "gfx1100", None),
+        ("2.9.0", "gfx1031", True),
+    ],
+)
+def test_a_build_of_pytorch_that_is_older_than_the_chip(
+    release: str, chip: str, *, lacks: bool | None
+) -> None:
+    facts = {
+        "amd.gpus": [{"gfx": chip, "node": 1}],
+        "torch.build": "rocm",
+        "torch.version": f"{release}+rocm6.2",
+        "torch.release": release,
+        "torch.local": "rocm6.2",
+    }
+    found = value_of(derive(toy.seen(facts).facts, toy.catalog()), "amd.unsupported_by_torch")
+    assert (found == [chip]) == bool(lacks)

@@ -14,6 +14,7 @@ _NEEDS = (
     "needs_closed_module",
     "needs_legacy_driver",
     "needs_older_driver",
+    "needs_newer_driver",
     "cards_untaken",
 )
 
@@ -41,7 +42,9 @@ def needed(device: str, *, kind: str = "open", driver: str = "580.95.05", **more
         ("0x2b85", "closed", "580.95.05", ["needs_open_module"]),  # GeForce RTX 5090
         ("0x2901", "closed", "580.95.05", ["needs_open_module"]),  # B200
         ("0x2342", "closed", "580.95.05", ["needs_open_module"]),  # GH200
-        ("0x2b85", "open", "550.54.15", ["cards_untaken"]),
+        ("0x2b85", "open", "550.54.15", ["needs_newer_driver"]),
+        ("0x2684", "open", "515.105.01", ["needs_newer_driver"]),  # RTX 4090
+        ("0x2b85", "closed", "550.54.15", ["needs_newer_driver"]),
         ("0x2330", "closed", "580.95.05", ["cards_untaken"]),  # H100
         ("0x1b80", "open", "580.95.05", ["needs_closed_module"]),  # GTX 1080
         ("0x128b", "open", "580.95.05", ["needs_older_driver"]),  # GT 710

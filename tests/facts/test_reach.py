@@ -117,3 +117,24 @@ def test_jax_and_onnxruntime() -> None:
         onnxruntime__error="libcublasLt.so.12: cannot open shared object file",
     )
     assert value_of(failed, "onnxruntime.unreached") == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("mask", "here", "device", "is_wrong"),
+    [
+        ("1", 1, "0xe20b", True),
+        ("2,3.0", 2, "0xe20b", True),
+        ("1", 2, "0xe20b", False),
+        ("0,7", 1, "0xe20b", False),
+        ("", 1, "0xe20b", False),
+        ("GPU-0", 1, "0xe20b", False),
+        ("1", 1, "0x0bd5", False),  # its two tiles count as two devices
+    ],
+)
+def test_a_mask_of_level_zero_that_leaves_no_gpu(
+    mask: str, here: int, device: str, *, is_wrong: bool
+) -> None:
+    facts = derived(
+        env__ZE_AFFINITY_MASK=mask, intel__on_pci=here, intel__gpus=[{"device": device}]
+    )
+    assert (value_of(facts, "intel.mask_error") is not None) == is_wrong

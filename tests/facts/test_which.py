@@ -174,3 +174,12 @@ def test_a_gpu_that_mps_shares_out_is_not_busy() -> None:
     assert value_of(by_mps, "nvidia.taken") is None
     alone = derived(nvidia__gpus=[two], nvidia__visible=[two])
     assert value_of(alone, "nvidia.taken") == "busy"
+
+
+@pytest.mark.parametrize("where", [{"host__container": "docker"}, {"env__SLURM_JOB_ID": "881"}])
+def test_where_others_count_the_gpus_otherwise_a_command_takes_the_address(
+    where: dict[str, Any],
+) -> None:
+    facts = derived(nvidia__visible=[_gpu(0, remap_pending=True)], **where)
+    assert value_of(facts, "nvidia.remap_pending.which") == "GPU 0 (0000:41:00.0)"
+    assert value_of(facts, "nvidia.remap_pending.index") == "0000:41:00.0"

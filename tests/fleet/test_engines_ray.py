@@ -117,7 +117,7 @@ def test_the_command_on_four_nodes_of_which_three_are_not_well(
         [
             *(sys.executable, "-m", "doctor", "fleet", "--on", "ray", "--format", "json"),
             *("--set", f"address={ray.address}", "--set", f"python={ray.python}"),
-            *("--timeout", "12", "--set", "grace=6", "--node-python", str(python)),
+            *("--timeout", "24", "--set", "grace=6", "--node-python", str(python)),
             *("--", "--no-canaries"),
         ],
         stdout=subprocess.PIPE,
@@ -140,7 +140,7 @@ def test_the_command_on_four_nodes_of_which_three_are_not_well(
     assert found["fleet/differs/torch.version"]["size"] == 2
     assert found["fleet/silent"]["nodes"].endswith(ray.ids[2][:8])
     assert found["fleet/refused"]["nodes"].endswith(ray.ids[3][:8])
-    assert seconds < 70
+    assert seconds < 90
     words = (tmp_path / "words").read_text().split()
     assert list(Path("/tmp").glob(f"doctor-{words[words.index('--run') + 1]}*")) == []
     assert not alive(int((tmp_path / "pid").read_text()))

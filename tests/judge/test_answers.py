@@ -115,19 +115,15 @@ def test_a_fix_stays_where_the_log_denies_all() -> None:
     assert _left(text, "the line is the program's") == []
 
 
-def test_a_fix_for_a_package_that_the_log_never_names_comes_last() -> None:
+def _order(name: str, *sentences: str) -> list[str]:
+    """Return the sentences of the fixes of an issue in the order in which a reader sees them."""
     log = Log(source="log", lines=("error: no speech", "mmcv 2.0"))
     recipes = tuple(
-        Recipe(title=title, use_if=(sentence,), steps=(Action(install=(title,)),))
-        for title, sentence in (
-            ("a", "the failing library is JAX"),
-            ("b", "mmcv has to stay"),
-            ("c", "somebody says so"),
-        )
+        Recipe(title=one, use_if=(one,), steps=(Action(install=("x",)),)) for one in sentences
     )
     evidence = Evidence(kind=EvidenceKind.LOG, text="error: no speech", source="log", line=1)
     found = Detection(
-        id="a/b",
+        id=name,
         target="",
         title="t",
         severity=Severity.ERROR,
@@ -137,4 +133,22 @@ def test_a_fix_for_a_package_that_the_log_never_names_comes_last() -> None:
         recipes=recipes,
     )
     case = Case(log, events_of(log), context_of(log), {}, _NOTHING)
-    assert [one.title for one in with_answers(found, case).recipes] == ["b", "c", "a"]
+    return [one.title for one in with_answers(found, case).recipes]
+
+
+def test_a_fix_for_a_package_that_the_log_never_names_comes_last() -> None:
+    asked = ("the failing library is JAX", "mmcv has to stay", "somebody says so")
+    assert _order("a/b", *asked) == [*asked[1:], asked[0]]
+
+
+def test_an_issue_of_a_package_needs_no_log_that_names_it() -> None:
+    alone = ("vLLM is alone on the GPU", "somebody says so")
+    assert _order("vllm/no-memory", *alone) == list(alone)
+    assert _order("torch/no-memory", *alone) == list(reversed(alone))
+
+
+def test_of_examples_in_brackets_one_is_enough() -> None:
+    named = ("an extension is old (mmcv, detectron2, spconv)", "somebody says so")
+    assert _order("a/b", *named) == list(named)
+    unnamed = ("an extension is old (detectron2, spconv)", "somebody says so")
+    assert _order("a/b", *unnamed) == list(reversed(unnamed))

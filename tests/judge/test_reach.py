@@ -412,3 +412,28 @@ def test_a_full_gpu_is_no_fault_of_another_framework(framework: str) -> None:
     words = {_OTHERS[framework][0].replace(".", "__"): "CUDA failure 2: out of memory"}
     (told,) = _missed_by(framework, nvidia__gpus=[full], nvidia__visible=[full], **words)
     assert (told.id, told.severity) == ("reach/cuda-full", Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "static", "told"),
+    [
+        ({"memory_bytes": 80 << 30, "memory_used_bytes": 80 << 30}, True, ["reach/cuda-full"]),
+        ({"memory_bytes": 80 << 30, "memory_used_bytes": 1 << 30}, True, []),
+        (
+            {"compute_mode": "exclusive_process", "processes": [{"pid": 7}]},
+            True,
+            ["reach/cuda-busy"],
+        ),
+        ({"memory_bytes": 80 << 30, "memory_used_bytes": 80 << 30}, False, []),
+    ],
+)
+def test_without_checks_nvml_tells_who_holds_every_gpu(
+    gpu: dict[str, Any], told: list[str], *, static: bool
+) -> None:
+    held = {**GPUS[0], **gpu}
+    seen = toy.seen(
+        {"torch.build": "cuda", "nvidia.gpus": [held], "nvidia.visible": [held]}, static=static
+    )
+    facts = derive(seen.facts, toy.catalog())
+    found = diagnose(msgspec.structs.replace(seen, facts=facts), toy.catalog()).findings
+    assert [one.id for one in found if one.id.startswith("reach/")] == told

@@ -170,3 +170,28 @@ def test_a_start_that_failed_and_firmware_that_is_missing(tmp_path: Path) -> Non
         "0000:03:00.0: Unable to change power state from D3cold to D0, device inaccessible"
     ]
     assert log.xids.state is State.ABSENT
+
+
+def test_what_the_kernel_says_of_switches_and_of_peer_memory(tmp_path: Path) -> None:
+    log = kernel_log(
+        made_host(
+            tmp_path,
+            {
+                "/dev/kmsg": (
+                    "3,1,1,-;nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 "
+                    "LTSSM Fault Up\n"
+                    "3,2,2,-;nvidia-nvswitch3: SXid (PCI:0000:86:00.0): 22013, Non-fatal, Link "
+                    "27\n"
+                    "3,3,3,-;nvidia_peermem: Unknown symbol ib_register_peer_memory_client (err "
+                    "-2)\n"
+                )
+            },
+        )
+    )
+    assert log.sxid_fatal.value == [
+        "NVSwitch 2 (0000:85:00.0): SXid 20034, Fatal, Link 30 LTSSM Fault Up"
+    ]
+    assert log.peermem_refused.value == [
+        "nvidia_peermem: Unknown symbol ib_register_peer_memory_client (err -2)"
+    ]
+    assert log.xids.state is State.ABSENT

@@ -27,6 +27,7 @@ _LINKS = {
     "stdout": "/proc/self/fd/1",
     "stderr": "/proc/self/fd/2",
 }
+_CONF, _CACHE = "/etc/ld.so.conf", "/etc/ld.so.cache"
 _DROPPED = "-dac_override,-dac_read_search"
 
 
@@ -51,14 +52,16 @@ def unshare() -> tuple[str, ...] | None:
     return None
 
 
-def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -> list[str]:
+def on_machine(
+    files: Mapping[str, str], command: Sequence[str], folder: Path, libraries: Path
+) -> list[str]:
     """Return the command that runs a command on a machine of these files.
 
     In /dev an empty content makes a device that opens, FORBIDDEN one that does not, any other a
     file; a path that
     ends in a slash is an empty folder. It is no container: `/.dockerenv` and its like are gone,
-    unless `files` has them. The command keeps its user, and loses the right to open what the mode
-    of a file forbids.
+    unless `files` has them. The loader finds what lies in `libraries`. The command keeps its user,
+    and loses the right to open what the mode of a file forbids.
     """
     own = unshare()
     assert own is not None, "this machine allows no mounts of one's own"
@@ -76,10 +79,23 @@ def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -
     lines += [
         line for path in files if not path.startswith(REPLACED) for line in _elsewhere(folder, path)
     ]
-    lines += _another_root(folder)
+    lines += _loaded_from(libraries, folder) + _another_root(folder)
     lines += [f'exec chroot {folder}/new env -C "$PWD" setpriv --bounding-set {_DROPPED} "$@"']
     script = "\n".join(lines)
     return [*own, "sh", "-c", script, "machine", *command]
+
+
+def _loaded_from(libraries: Path, folder: Path) -> list[str]:
+    """Add a folder to the cache of the loader, where a driver's package has its libraries."""
+    conf, made, own = f"{folder}/ld.so.conf", f"{folder}/ld.so.cache", "/var/cache/ldconfig"
+    return [
+        f"echo '{libraries}' > {conf}",
+        f"test ! -f {_CONF} || cat {_CONF} >> {conf}",
+        # It remembers libraries in a folder of the machine.
+        f"test ! -d {own} || mount -t tmpfs tmpfs {own}",
+        f"PATH=$PATH:/usr/sbin:/sbin ldconfig -X -C {made} -f {conf} 2>{folder}/ldconfig.log",
+        f"mount --bind {made} {_CACHE}",
+    ]
 
 
 def _another_root(folder: Path) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from doctor.observe.surroundings import _candidates
 from tests import environments
 from tests.command import environment
 from tests.hosts import put, script
@@ -134,26 +135,37 @@ class Stage:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of the machine."""
+        """The environment of the machine.
+
+        It holds none of its own that doctor suspects of a failure: they would cost each refusing
+        GPU another start of torch (tests/runner/test_surroundings.py has some).
+        """
         played = self.scenario
-        made = {
+        made: dict[str, str | None] = {
             "HOME": str(self.folder / "home"),
             "PATH": f"{self.folder}/tools:{os.environ['PATH']}",
             "TMPDIR": str(self.folder / "temporary"),
-            "LD_LIBRARY_PATH": f"{self.folder}/compat:{self.folder}/lib"
-            if played.compat
-            else f"{self.folder}/lib",
+            "LD_LIBRARY_PATH": self._searched,
             "FAKE_CUINIT": played.cuinit,
             "FAKE_CUDA_VERSION": str(played.speaks),
-            # What the CPU of this machine can or cannot is not what a scenario is about.
-            "ONEDNN_MAX_CPU_ISA": "AVX2",
         }
         if played.nvml is not None:
             made["FAKE_NVML"] = played.nvml
         if played.gpus is not None:
             locks = {"exclusive": str(self.folder)} if played.gpus.get("exclusive") else {}
             made["FAKE_GPUS"] = json.dumps({**played.gpus, **locks})
-        return environment({**made, **played.env})
+        settings, _ = _candidates(environment({**made, **played.env}))
+        unset = {name: None for name in settings if name not in played.env}
+        return environment({**made, **unset, **played.env})
+
+    @property
+    def _searched(self) -> str | None:
+        """Where the loader looks first; a machine of its own has the driver in its cache."""
+        if self.scenario.compat:
+            return f"{self.folder}/compat:{self.folder}/lib"
+        # The loader's cache is not to lead to files without content: ldconfig leaves them out.
+        by_cache = self.scenario.machine and not self.scenario.emptied
+        return None if by_cache else f"{self.folder}/lib"
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command that lets doctor check on the machine."""
@@ -174,7 +186,7 @@ class Stage:
     def on_machine(self, argv: Sequence[str]) -> list[str]:
         """Return the command that runs a command on the machine."""
         return (
-            on_machine(self.scenario.machine, argv, self.folder / "machine")
+            on_machine(self.scenario.machine, argv, self.folder / "machine", self.folder / "lib")
             if self.scenario.machine
             else list(argv)
         )

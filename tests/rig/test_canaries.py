@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.checks.trial import CHECKS, Document, only_result, reasons, run_check
+from tests.checks.trial import CHECKS, Document, only_result, reasons, run_check_warm
 
 pytestmark = pytest.mark.patient
 
@@ -22,6 +22,12 @@ _OPS, _MATMUL, _CROSS = (
     "canaries/noncontiguous_matmul.py",
     "canaries/cross_device_add.py",
 )
+_PLAY = """
+import importlib, sys, fake_gpus
+importlib.reload(fake_gpus)  # at its start the interpreter was told of no GPUs
+from fake_gpus import runtime
+runtime.install(sys.modules["torch"])
+"""
 _LIBRARY = "CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasGemmStridedBatchedEx"
 
 
@@ -36,10 +42,9 @@ def _run(
     played = {
         "FAKE_GPUS": json.dumps({"gpus": cards}),
         "CANARY_DEVICES": device,
-        "ONEDNN_MAX_CPU_ISA": "AVX2",
         **settings,
     }
-    return run_check(python, script, folder, **played)
+    return run_check_warm(python, script, folder, breaking=_PLAY, **played)
 
 
 def test_a_dtype_that_a_library_refuses_is_a_failure(gpus_python: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from doctor.base.lazy_pattern import Pattern
+from doctor.base.versions import in_range
 from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.devices import cards, texts
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, value_of
@@ -29,6 +30,8 @@ A processor's own graphics are none of them: nobody misses those.
 _IN_PROCESSORS = frozenset({"gfx902", "gfx909", "gfx90c", "gfx1035", "gfx1036", "gfx1037"})
 """Chips of processors' own graphics that no wheel of torch for ROCm holds code for."""
 _OF_PYTORCH = Pattern(r"rocm[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
+_NEWER = ("gfx1150", "gfx1151", "gfx1200", "gfx1201")
+"""Chips for which PyTorch's own builds have no code before torch 2.7."""
 _LIKE_GFX1030 = ("gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036")
 _RELATIVES = {
     **dict.fromkeys(_LIKE_GFX1030, "10.3.0"),
@@ -71,7 +74,7 @@ def unsupported_chips(facts: Facts) -> Fact:
     """Return the chips of the AMD GPUs here where this torch has code for none of them.
 
     Where the list of a build cannot be read, PyTorch's own builds (`+rocm7.1`) are known to leave
-    out the relatives of gfx1030.
+    out the relatives of gfx1030, and the older of them the chips that came later.
     """
     # The card that the variables hide, or that no driver took, is the one to use.
     if value_of(facts, "amd.undriven") or _card_hidden(facts):
@@ -89,7 +92,9 @@ def unsupported_chips(facts: Facts) -> Fact:
     ):
         return told
     here = [str(gpu["gfx"]) for gpu in left if gpu.get("gfx")]
-    left_out = bool(here) and all(chip in _LIKE_GFX1030 for chip in here)
+    older = in_range(str(value_of(facts, "torch.release") or ""), fixed="2.7")
+    never = (*_LIKE_GFX1030, *_NEWER) if older else _LIKE_GFX1030
+    left_out = bool(here) and all(chip in never for chip in here)
     return present(here, SOURCE) if left_out else told
 
 

@@ -16,6 +16,12 @@ from doctor.model.facts import Facts, FactStream, State, absent, present, value_
 
 _GRACE_HOPPER = range(0x2340, 0x2350)
 _BLACKWELL = (range(0x2900, 0x2A00), range(0x2B00, 0x3000), range(0x3180, 0x3200))
+_FIRST_BRANCHES = (
+    *((numbers, "570") for numbers in _BLACKWELL),
+    (range(0x2680, 0x2900), "520"),
+    (range(0x2300, 0x2400), "520"),
+)
+"""Blackwell, Ada and Hopper, and a branch of the driver before which none serves them."""
 _MAXWELL, _TURING = 0x1340, 0x1E00
 _WITHOUT_KEPLER = "495"
 """The first branch of drivers that serves Maxwell and newer alone."""
@@ -155,6 +161,7 @@ _NEEDS = (
     "needs_closed_module",
     "needs_legacy_driver",
     "needs_older_driver",
+    "needs_newer_driver",
     "cards_untaken",
 )
 
@@ -181,6 +188,8 @@ def _dropped(card: dict[str, Any], driver: str) -> str:
 
 def _need(card: dict[str, Any], facts: Facts, driver: str) -> str:
     device, kind = _number(card), value_of(facts, "nvidia.module_kind")
+    if _is_newer(card, driver):
+        return "needs_newer_driver"
     if _needs_open(card, facts):
         return "needs_open_module"
     if dropped := _dropped(card, driver):
@@ -188,6 +197,14 @@ def _need(card: dict[str, Any], facts: Facts, driver: str) -> str:
     if 0 < device < _TURING and kind == "open":
         return "needs_closed_module"
     return "cards_untaken"
+
+
+def _is_newer(card: dict[str, Any], driver: str) -> bool:
+    """Say whether a card is of a generation that came after the driver."""
+    device = _number(card)
+    return any(
+        device in numbers and in_range(driver, fixed=first) for numbers, first in _FIRST_BRANCHES
+    )
 
 
 def _needs_open(card: dict[str, Any], facts: Facts) -> bool:

@@ -14,6 +14,9 @@ _BUILT_FOR_CUDA = {
 }
 """Packages that exist for NVIDIA's GPUs alone, by what people call them."""
 
+_OF_TENSORFLOW = ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
+"""What tensorflow[and-cuda] brings: without it pip's TensorFlow is for the processor."""
+
 _FIRST_BRANCH = 300
 
 
@@ -148,6 +151,9 @@ def wants(facts: Facts) -> FactStream:
         for name, packages in _BUILT_FOR_CUDA.items()
         if any(value_of(facts, f"package.{one}.version") for one in packages)
     ]
+    tensorflow = value_of(facts, "package.tensorflow.version")
+    if tensorflow and any(value_of(facts, f"package.{one}.version") for one in _OF_TENSORFLOW):
+        names.append("tensorflow")
     if "cuda" in texts(facts, "candle.features"):
         names.append("candle")
     hidden = value_of(facts, "nvidia.hidden_on_purpose") or value_of(facts, "gpu.hidden_by")

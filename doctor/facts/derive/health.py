@@ -58,7 +58,7 @@ def health(facts: Facts) -> FactStream:
         concerned = [(gpu, words) for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
         said = [f"{_label(gpu)}: {words}" for gpu, words in concerned]
         yield f"nvidia.{name}", present(said, SOURCE) if said else absent(SOURCE)
-        yield from which(name, [gpu for gpu, _ in concerned])
+        yield from which(name, [gpu for gpu, _ in concerned], facts)
     yield from _slowed_by(gpus, every)
     yield from lost(facts)
     yield from _computing(cards(facts, "nvidia.gpus"))

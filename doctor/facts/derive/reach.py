@@ -56,6 +56,8 @@ def reach(facts: Facts) -> FactStream:
     yield "nvidia.job_partition", present(partition, SOURCE) if named else absent(SOURCE)
     selected = selector_error(facts)
     yield "intel.selector_error", present(selected, SOURCE) if selected else absent(SOURCE)
+    masked = mask_error(facts)
+    yield "intel.mask_error", present(masked, SOURCE) if masked else absent(SOURCE)
     here = vendors_shown(facts)
     yield "gpu.vendors", present(list(here), SOURCE) if here else absent(SOURCE)
     hidden = {vendor: by for vendor in here if (by := _hidden_by(vendor, facts))}
@@ -129,6 +131,27 @@ def selector_error(facts: Facts) -> str:
     return f"ONEAPI_DEVICE_SELECTOR={value} leaves devices of {' and '.join(chosen)} alone"
 
 
+def mask_error(facts: Facts) -> str:
+    """Say in words where ZE_AFFINITY_MASK leaves no GPU, for each entry is beyond those here.
+
+    An entry is the number of a device, or of a part of one: 0, 1.0. A card of several tiles may
+    count as several devices, so such a machine is left alone
+    (https://oneapi-src.github.io/level-zero-spec/level-zero/latest/core/PROG.html).
+    """
+    value, count = value_of(facts, "env.ZE_AFFINITY_MASK"), value_of(facts, "intel.on_pci")
+    entries = re.fullmatch(r"\d{1,3}(?:\.\d{1,3})?(?:,\d{1,3}(?:\.\d{1,3})?)*", str(value or ""))
+    tiled = any(str(one.get("device")).startswith(_TILED) for one in cards(facts, "intel.gpus"))
+    if entries is None or not isinstance(count, int) or tiled:
+        return ""
+    numbers = [int(one.partition(".")[0]) for one in entries[0].split(",")]
+    if min(numbers) < count:
+        return ""
+    here = "one GPU of Intel's, number 0" if count == 1 else f"{count} GPUs of Intel's, from 0"
+    return f"ZE_AFFINITY_MASK={value}, but PCI shows {here}"
+
+
+_TILED = "0x0bd"
+"""How the PCI device numbers of the Data Center GPU Max begin."""
 _OF_LEVEL_ZERO = ("level_zero", "*")
 
 

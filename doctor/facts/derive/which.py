@@ -14,10 +14,17 @@ _PLACE = Pattern(r"[0-9a-f]+:[0-9a-f:.]+")
 _NVML_LOST = "GPU is lost"
 
 
-def which(name: str, gpus: Sequence[dict[str, Any]]) -> FactStream:
-    """Yield `nvidia.NAME.which` and `.index`: `GPU 2 (0000:81:00.0)`, and `2` for nvidia-smi -i."""
+def which(name: str, gpus: Sequence[dict[str, Any]], facts: Facts) -> FactStream:
+    """Yield `nvidia.NAME.which` and `.index`: `GPU 2 (0000:81:00.0)`, and `2` for nvidia-smi -i.
+
+    A container, or a job of a cluster, counts its GPUs from 0, and the machine counts them
+    otherwise: there the index is the PCI address, which nvidia-smi takes as well.
+    """
     yield f"nvidia.{name}.which", present(_named(gpus), SOURCE) if gpus else absent(SOURCE)
-    indices = ",".join(str(gpu.get("index")) for gpu in gpus)
+    apart = value_of(facts, "host.container") or value_of(facts, "env.SLURM_JOB_ID") is not None
+    places = [gpu.get("pci_bus_id") for gpu in gpus]
+    numbers = places if apart and all(places) else [gpu.get("index") for gpu in gpus]
+    indices = ",".join(map(str, numbers))
     yield f"nvidia.{name}.index", present(indices, SOURCE) if gpus else absent(SOURCE)
 
 
@@ -34,7 +41,7 @@ def lost(facts: Facts) -> FactStream:
         if len(found) == len(errors)
         else []
     )
-    yield from which("gpu_errors", gpus)
+    yield from which("gpu_errors", gpus, facts)
     words = {one["words"] for one in found} if gpus else set()
     told = f"{_named(gpus)} {_said(words.pop(), len(gpus))}" if len(words) == 1 else ""
     yield "nvidia.gpu_errors.told", present(told, SOURCE) if told else absent(SOURCE)

@@ -61,7 +61,8 @@ def xid(facts: Facts) -> FactStream:
         fact = present(words, SOURCE) if words else _nothing(seen)
         yield f"nvidia.xid_{name}", fact
         known = [gpu for one in found if (gpu := _gpu(one, facts))]
-        yield from which(f"xid_{name}", list({gpu.get("index"): gpu for gpu in known}.values()))
+        once = list({gpu.get("index"): gpu for gpu in known}.values())
+        yield from which(f"xid_{name}", once, facts)
 
 
 def _nothing(seen: Fact) -> Fact:

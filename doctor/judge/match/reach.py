@@ -58,6 +58,7 @@ def missed_gpus(observation: Observation, told: Sequence[Detection]) -> Iterator
     for state, frameworks in held.items():
         if state not in states_of_torch(observation):
             yield all_taken(frameworks, state, observation)
+    yield from _taken_by_nvml(observation)
     for frameworks in unexplained.values():
         build = str(value_of(facts, f"{frameworks[0].name}.unreached"))
         yield msgspec.structs.replace(
@@ -70,6 +71,14 @@ def missed_gpus(observation: Observation, told: Sequence[Detection]) -> Iterator
         ):
             yield missed
     yield from _hidden(facts, observation)
+
+
+def _taken_by_nvml(observation: Observation) -> Iterator[Detection]:
+    """Yield a warning where no check was to run, and NVML sees that others hold every GPU."""
+    taken = value_of(observation.facts, "nvidia.taken")
+    wanted = value_of(observation.facts, "nvidia.wanted_by")
+    if observation.static and taken in ("busy", "full") and wanted:
+        yield all_taken((), taken, observation)
 
 
 def _is_explained(

@@ -107,9 +107,13 @@ def _taken_from_torch(observation: Observation) -> Iterator[tuple[Outcome, str]]
 
 
 def all_taken(frameworks: Sequence[Framework], state: str, observation: Observation) -> Detection:
-    """Return a warning where CUDA does not start because other processes hold every GPU."""
+    """Return a warning where CUDA does not start because other processes hold every GPU.
+
+    Without frameworks nothing was started, and NVML alone tells.
+    """
     facts = observation.facts
     reach = "reaches" if len(frameworks) == 1 else "reach"
+    whose = f"{names_of(frameworks)} {reach}" if frameworks else "A program starts on"
     gpus = cards(facts, "nvidia.visible")
     what = (
         "have no memory left"
@@ -119,7 +123,7 @@ def all_taken(frameworks: Sequence[Framework], state: str, observation: Observat
     return Detection(
         id=f"reach/cuda-{state}",
         target=observation.targets[0].name if observation.targets else "",
-        title=f"{names_of(frameworks)} {reach} no GPU: all that this user may see {what}",
+        title=f"{whose} no GPU: all that this user may see {what}",
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         message="This is no fault of the stack, but nothing was checked on a GPU. "

@@ -60,6 +60,7 @@ GPUS: dict[str, str] = {
     "intel.gpus": (
         "list of {pci_bus_id, device, driver, render}: Intel GPUs on which oneAPI computes"
     ),
+    "intel.on_pci": "how many GPUs of Intel's PCI shows, with those that compute nothing",
     "intel.gpu_present": "true where the kernel shows such a GPU",
     "intel.driver": "kernel driver that holds it: i915 or xe",
     "intel.kernel_older": (
@@ -79,6 +80,9 @@ GPUS: dict[str, str] = {
     "intel.render": "its render node: usable, no permission or missing",
     "intel.level_zero": (
         "path of the Level Zero driver of Intel GPUs; absent where the loader finds none"
+    ),
+    "intel.mask_error": (
+        "in words, where each entry of ZE_AFFINITY_MASK is beyond the GPUs of Intel's that are here"
     ),
     "intel.selector_error": (
         "in words, where ONEAPI_DEVICE_SELECTOR leaves no device of Level Zero, which torch needs"

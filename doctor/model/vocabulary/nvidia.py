@@ -74,6 +74,9 @@ NVIDIA: dict[str, str] = {
     "nvidia.free_for_host.first": "PCI address of the first of them",
     "nvidia.job_partition": "the partition of such a job of Slurm, which has the GPUs",
     "nvidia.module_file": "path of the module for the running kernel, where a GPU waits for it",
+    "nvidia.kernel_replaced_by": (
+        "a kernel whose modules are here, where those of the running one are gone and a GPU waits"
+    ),
     "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
     "nvidia.cards_left_alone": (
         "the driver's words in the kernel's log for GPUs that it does not serve, while it is not "
@@ -134,6 +137,11 @@ NVIDIA: dict[str, str] = {
     "nvidia.asleep": (
         "GPUs that the kernel could not bring back from their deepest power saving, from its log: "
         "0000:01:00.0: Unable to change power state from D3cold to D0"
+    ),
+    "nvidia.peermem_refused": "the kernel's words why nvidia-peermem was not loaded",
+    "nvidia.sxid_fatal": (
+        "fatal errors of NVSwitches in the kernel's log: NVSwitch 2 (0000:85:00.0): SXid 20034, "
+        "Fatal, Link 30 LTSSM Fault Up"
     ),
     "nvidia.ready_state": (
         "not-ready or ready: whether a GPU in confidential mode takes work; absent where "
@@ -207,6 +215,9 @@ NVIDIA: dict[str, str] = {
     ),
     "nvidia.needs_older_driver": (
         "GPUs on PCI that the driver does not take, because they are older than Maxwell"
+    ),
+    "nvidia.needs_newer_driver": (
+        "GPUs on PCI that the loaded driver does not take, because their generation came after it"
     ),
     "nvidia.cards_untaken": "GPUs on PCI that the loaded driver does not take, for another reason",
     "nvidia.before_turing": (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from doctor.base.lazy_pattern import Pattern
 
-_CUDA = re.compile(
+_CUDA = Pattern(
     r"lib(cudart|cublas|cublasLt|cudnn\w*|nvJitLink|nvrtc|nvrtc-builtins|nccl|cusparse|cusparseLt"
     r"|cufft|curand|cusolver|cusolverMg"
     r"|cupti|cufile|nvToolsExt|nvtx3interop|nvshmem_host|cudss)\.(alt\.)?so[.\d]*"
 )
-_TORCH = re.compile(r"lib(torch|c10|caffe2|shm)\w*\.so")
+_TORCH = Pattern(r"lib(torch|c10|caffe2|shm)\w*\.so")
 
 
 def is_cuda(name: str) -> bool:

@@ -10,7 +10,6 @@ would run the loader of the file, which may be anything.
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -19,6 +18,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.observe.binaries.elf import ElfError, opened
 from doctor.observe.binaries.loader_cache import loader_cache, search_folders
@@ -32,7 +32,7 @@ _DEFAULTS = (
     "/lib",
     "/usr/lib",
 )
-_ORIGIN = re.compile(r"\$(?:ORIGIN\b|\{ORIGIN\})")
+_ORIGIN = Pattern(r"\$(?:ORIGIN\b|\{ORIGIN\})")
 _MOST_LIBRARIES = 2000
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.requirements import InvalidRequirement, Line, applies, normalize_name, read_line
 from doctor.base.versions import parse
 from doctor.host.reading import (
@@ -29,13 +30,13 @@ from doctor.observe.scene import Distribution, Interpreter
 
 _HEAD, _RECORD_FIELDS, _MOST_DIGITS = 4096, 3, 20
 _NAME, _VERSION = (
-    re.compile(r"^Name:[ \t]*([A-Za-z0-9][\w.-]{0,200})[ \t\r]*$", re.MULTILINE),
-    re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE),
+    Pattern(r"^Name:[ \t]*([A-Za-z0-9][\w.-]{0,200})[ \t\r]*$", re.MULTILINE),
+    Pattern(r"^Version:[ \t]*(\S+)", re.MULTILINE),
 )
 PROVED = 0.5
 """Part of the files in a RECORD that have its sizes, above which another dist-info is stale."""
-_EXTRA = re.compile(r"""\bextra\s{0,8}==\s{0,8}['"]([^'"]*)['"]""")
-_BEGINNING = re.compile(r"[A-Za-z0-9][\w.-]*")
+_EXTRA = Pattern(r"""\bextra\s{0,8}==\s{0,8}['"]([^'"]*)['"]""")
+_BEGINNING = Pattern(r"[A-Za-z0-9][\w.-]*")
 _SYSTEMS = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
 _IMPLEMENTATIONS = {"cpython": "CPython", "pypy": "PyPy"}
 

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host.reading import RECORD, UnreadableFile, read_whole
 from doctor.observe.scene import Distribution, Interpreter, Scene
 
 _MOST_FILES = 4000
-_OWN = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-(bindings|core|python)")
+_OWN = Pattern(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-(bindings|core|python)")
 """torch itself, and what brings CUDA: these give, the others ask."""
 
 # One of several builds in one wheel: libbitsandbytes_cuda118.so, nccl/ep/lib/cu12/libnccl_ep.so,
 # libtorch_c_dlpack_addon_torch24-cpu.so.
-_VARIANT = re.compile(
+_VARIANT = Pattern(
     r"(?:^|[/_.-])(?:(?:cuda|cu)_?(?P<cuda>\d{2,3})|torch_?(?P<torch>\d{2,3})|rocm\d*|hip|xpu\d*"
     r"|ffmpeg\d+)(?=[/_.-]|$)"
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-_STACK = re.compile(
+from doctor.base.lazy_pattern import Pattern
+
+_STACK = Pattern(
     r"torch|torch-(geometric|scatter|sparse|cluster|tensorrt)|torchvision|torchaudio|torchao"
     r"|torchtext|torchdata|torchtune"
     r"|torchtitan|torchcodec|torchmetrics|functorch|pytorch-.*|triton.*|nvidia-.*|cuda-(toolkit"
@@ -34,7 +35,7 @@ _GROUND = frozenset(
     }
 )
 
-_BESIDE = re.compile(
+_BESIDE = Pattern(
     r"pandas|datasets|pyarrow|scikit-learn|opencv-(contrib-)?python(-headless)?|optimum"
     r"|sentence-transformers|evaluate|keras|einops"
 )

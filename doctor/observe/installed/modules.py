@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.host.reading import VERSION_FILE
 from doctor.observe.scene import Interpreter
@@ -18,7 +19,7 @@ _LONGEST = 1000
 
 What is longer assigns nothing that anybody asks for.
 """
-_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_NUMBER = Pattern(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _WORDS = {"None": None, "True": True, "False": False}
 _FENCES = ('"""', "'''")
 

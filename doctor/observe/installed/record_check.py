@@ -7,17 +7,17 @@ taken only if the interpreter names the same RECORD files.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.requirements import normalize_name
 from doctor.host import Host
 from doctor.observe.installed import records
 
-CHECKED = re.compile(
+CHECKED = Pattern(
     r"torch|torchvision|torchaudio|torchao|(pytorch-)?triton.*|nvidia-.*|cuda-bindings|numpy"
     r"|xformers|flash-attn.*|bitsandbytes"
     r"|flashinfer.*|vllm|sgl-kernel|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d"

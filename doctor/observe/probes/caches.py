@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.refusals import home_folder
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
@@ -27,7 +27,7 @@ Few builds take longer.
 """
 
 _MOST = 500
-_NETWORK = re.compile(
+_NETWORK = Pattern(
     r"nfs\d?|cifs|smb\w*|lustre|gpfs|beegfs|ceph|glusterfs|afs|panfs|wekafs|pvfs2|orangefs|ocfs2"
     r"|fuse\.(sshfs|glusterfs|juicefs|ceph(-fuse)?|gcsfuse|s3fs|rclone|goofys|mount-s3|blobfuse2"
     r"|davfs2?)"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.threads import run_in_threads
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
@@ -24,8 +25,8 @@ BOUND = 6.0
 
 _C = ("cc", "gcc", "clang", "cl")
 _CXX = ("c++", "g++", "clang++", "cl")
-_VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)*)")
-_CCBIN = re.compile(
+_VERSION = Pattern(r"\b(\d+\.\d+(?:\.\d+)*)")
+_CCBIN = Pattern(
     r"(?<!\S)(?:-ccbin|--compiler-bindir)(?:\s{0,8}=\s{0,8}|\s{1,8})(\"[^\"]{1,4096}\"|\S{1,4096})"
 )
 _BUILD = ("ninja", "cmake", "git")

@@ -39,6 +39,7 @@ Core Ultra of the first (Meteor and Arrow Lake), second and third series.
 
 _OF_GPUS = (
     "gpus",
+    "on_pci",
     "driver",
     "level_zero",
     "level_zero_version",
@@ -51,9 +52,8 @@ _OF_GPUS = (
 def probe(scene: Scene) -> FactStream:
     """Yield `intel.*`; without such a GPU all but `gpu_present` are absent."""
     host = scene.host
-    gpus = [
-        _gpu(host, address) for address in drm.devices(host, _VENDOR) if _computes(host, address)
-    ]
+    shown = list(drm.devices(host, _VENDOR))
+    gpus = [_gpu(host, address) for address in shown if _computes(host, address)]
     yield "intel.gpu_present", present(bool(gpus), drm.PCI)
     if not gpus:
         for name in _OF_GPUS:
@@ -62,6 +62,7 @@ def probe(scene: Scene) -> FactStream:
     nodes = [gpu["render"] for gpu in gpus if gpu.get("render")]
     drivers = sorted({gpu["driver"] for gpu in gpus if gpu.get("driver")})
     yield "intel.gpus", present(gpus, drm.PCI)
+    yield "intel.on_pci", present(len(shown), drm.PCI)
     yield "intel.driver", present(", ".join(drivers), drm.PCI) if drivers else absent(drm.PCI)
     waiting = [gpu["pci_bus_id"] for gpu in gpus if not gpu.get("driver")]
     labels = [drm.label(host, address, "8086") for address in waiting]

@@ -8,6 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host, Termination
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries.loader_cache import find_library
@@ -29,8 +30,8 @@ _CGROUP_MARKS = (
     ("libpod", "podman"),
     ("/lxc", "lxc"),
 )
-_GLIBC = re.compile(rb"GNU C Library[^\n]{0,80}? version (\d+\.\d+)")
-_GLIBCXX = re.compile(rb"GLIBCXX_(3\.4(?:\.\d+)?)\0")
+_GLIBC = Pattern(rb"GNU C Library[^\n]{0,80}? version (\d+\.\d+)")
+_GLIBCXX = Pattern(rb"GLIBCXX_(3\.4(?:\.\d+)?)\0")
 
 
 def probe(scene: Scene, *, patience: float = 2.0) -> FactStream:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.model.facts import FactStream, absent, present
 from doctor.observe.scene import Scene
 
 BOUND = 1.0
 
 _CGROUP, _MOUNTS = "/proc/self/cgroup", "/proc/self/mountinfo"
-_UNIT = re.compile(r"/system\.slice/(?:[^\n/]{1,128}/){0,4}?([\w@.:\\-]{1,128}\.service)\b")
-_DEV = re.compile(r"^\S+ \S+ \S+ \S+ /dev \S+(?: \S+){0,8}? - (\S+) ", re.MULTILINE)
+_UNIT = Pattern(r"/system\.slice/(?:[^\n/]{1,128}/){0,4}?([\w@.:\\-]{1,128}\.service)\b")
+_DEV = Pattern(r"^\S+ \S+ \S+ \S+ /dev \S+(?: \S+){0,8}? - (\S+) ", re.MULTILINE)
 _OF_SERVICES = ("INVOCATION_ID", "SYSTEMD_EXEC_PID")
 _OF_LOGINS = ("sshd.service", "ssh.service", "getty@", "cron.service", "crond.service")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.base.versions import major, minor, parse, public
 from doctor.host import Host, UnreadableFile
 from doctor.host.reading import SOURCE
@@ -34,8 +35,8 @@ _OLD_ABI, _NEW_ABI = (
 # torch._C._cuda_getArchFlags() answers with this string, which the build compiles into
 # libtorch_python.so.
 _ARCHITECTURE = rb"(?:sm|compute)_\d+[af]?"
-_ARCH_FLAGS = re.compile(rb"\0(" + _ARCHITECTURE + rb"(?: " + _ARCHITECTURE + rb")*)(?=\0)")
-_GLIBC = re.compile(r"GLIBC_([0-9]{1,4})\.([0-9]{1,4})(?:\.[0-9]{1,4})?")
+_ARCH_FLAGS = Pattern(rb"\0(" + _ARCHITECTURE + rb"(?: " + _ARCHITECTURE + rb")*)(?=\0)")
+_GLIBC = Pattern(r"GLIBC_([0-9]{1,4})\.([0-9]{1,4})(?:\.[0-9]{1,4})?")
 _OF_CUDA = ("build", "cuda_version", "cuda_major", "cuda_tag")
 """What only `cuda` tells."""
 

@@ -38,4 +38,8 @@ class Waiting:
 
 
 if os.environ.get("FAKE_GPUS"):
+    # What the CPU of this machine can or cannot is not what a scenario is about. doctor is not to
+    # see these: it would look for the fault in them.
+    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
+    os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
     sys.meta_path.insert(0, Waiting())

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host, UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.binaries.linking import Resolved
@@ -15,9 +16,9 @@ from doctor.observe.scene import Scene
 
 Version: TypeAlias = tuple[int, ...]
 
-_CUDNN = re.compile(r"libcudnn\w*\.so\.(\d+)(?:\.(\d+)\.(\d+))?")
-_DEFINED = re.compile(r"^#define CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+([0-9]{1,6})", re.MULTILINE)
-_PINNED = re.compile(r"==([0-9]{1,6})\.([0-9]{1,6})")
+_CUDNN = Pattern(r"libcudnn\w*\.so\.(\d+)(?:\.(\d+)\.(\d+))?")
+_DEFINED = Pattern(r"^#define CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+([0-9]{1,6})", re.MULTILINE)
+_PINNED = Pattern(r"==([0-9]{1,6})\.([0-9]{1,6})")
 _PARTS = ("MAJOR", "MINOR", "PATCHLEVEL")
 
 

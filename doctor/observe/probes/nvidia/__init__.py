@@ -107,6 +107,8 @@ def _logged(log: KernelLog | None, places: Sequence[str] = ()) -> FactStream:
     yield "nvidia.open_required", found.open_required
     yield "nvidia.unpowered", found.unpowered
     yield "nvidia.asleep", found.asleep
+    yield "nvidia.peermem_refused", found.peermem_refused
+    yield "nvidia.sxid_fatal", found.sxid_fatal
 
 
 def _refused(host: Host, on_bus: Mapping[str, str]) -> KernelLog | None:

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries import drm
@@ -21,7 +22,7 @@ from doctor.observe.binaries.loader_cache import find_library, loader_cache, sea
 from doctor.observe.probes.nvidia.nodes import device_nodes
 
 _WSL = "/usr/lib/wsl/lib"
-_RELEASE = re.compile(r"\d{2,4}\.\d+(?:\.\d+)*")
+_RELEASE = Pattern(r"\d{2,4}\.\d+(?:\.\d+)*")
 _NIX = "/run/opengl-driver/lib"
 _NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
 """Where NVIDIA's package nvlsm has its program."""

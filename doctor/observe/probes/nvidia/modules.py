@@ -150,6 +150,7 @@ def _not_asked() -> FactStream:
     yield "nvidia.probe_failed", absent("no card waits for it")
     yield "nvidia.module_file", absent("no card waits for it")
     yield "nvidia.module_of_kernels", absent("no card waits for it")
+    yield "nvidia.kernel_replaced_by", absent("no card waits for it")
     yield from _no_build("no card waits for it")
 
 
@@ -213,6 +214,12 @@ def _built(host: Host) -> FactStream:
     yield "nvidia.probe_failed", failed
     running = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
     kernels = sorted(host.list("/lib/modules"))[-_MOST_KERNELS:]
+    others = [one for one in kernels if host.exists(f"/lib/modules/{one}/modules.dep")]
+    gone = bool(others) and bool(running) and running not in kernels
+    yield (
+        "nvidia.kernel_replaced_by",
+        present(others[-1], "/lib/modules") if gone else absent("/lib/modules"),
+    )
     if running not in kernels:
         yield from _build_failed(host, running)
         for name in ("module_file", "module_of_kernels"):

@@ -20,10 +20,10 @@ from doctor.model.facts import Fact, FactStream, absent, present
 
 _CONTROL = "/dev/nvidiactl"
 _CONTROL_MINOR = 255
-_OF_DRIVER = re.compile(r"^ {0,3}(\d{1,4}) nvidia(?:-frontend|ctl)?$", re.MULTILINE)
+_OF_DRIVER = Pattern(r"^ {0,3}(\d{1,4}) nvidia(?:-frontend|ctl)?$", re.MULTILINE)
 """What the driver calls itself in /proc/devices; it was nvidia-frontend up to release 545."""
-_OF_UVM = re.compile(r"^ {0,3}(\d{1,4}) nvidia-uvm$", re.MULTILINE)
-_OF_JETSON = re.compile(r"nvmap|nvhost-(?:as-|ctrl-)?gpu|nvhost-ctrl")
+_OF_UVM = Pattern(r"^ {0,3}(\d{1,4}) nvidia-uvm$", re.MULTILINE)
+_OF_JETSON = Pattern(r"nvmap|nvhost-(?:as-|ctrl-)?gpu|nvhost-ctrl")
 _MINOR = Pattern(r"^Device Minor:[ \t]*(\d{1,3})$", re.MULTILINE)
 _MODE = Pattern(r"^DeviceFileMode: (\d{1,4})$", re.MULTILINE)
 
@@ -137,6 +137,10 @@ def _stale(host: Host, numbers: str) -> str:
 
 def _wrong(host: Host, numbers: str) -> Iterator[tuple[str, str]]:
     """Yield device files of the driver that stand for something else, and how that shows."""
+    # Docker makes a folder for what it is to mount and does not find on the host.
+    for node in (_CONTROL, *_gpu_nodes(host)):
+        if host.at(node).is_dir():
+            yield node, f"{node} is a folder and no device file"
     listed = _OF_DRIVER.search(numbers)
     if listed is None:
         return

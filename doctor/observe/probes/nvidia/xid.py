@@ -37,6 +37,8 @@ _MARKS = (
     b": BAR 1",
     b"necessary power cables connected",
     b"hange power state from D3cold to D0",
+    b"nvidia_peermem: ",
+    b"SXid",
 )
 _REFUSED_MARKS = (b"oading of ", b"odule loading is restricted")
 _REFUSED = Pattern(
@@ -116,6 +118,16 @@ _OPEN = Pattern(
     r"(?:(?!The NVIDIA GPU)[\s\S]){0,200}?requires use of the NVIDIA open"
 )
 """The words of nv_pci_probe() in one record or in two."""
+_PEERMEM = Pattern(
+    r";(?P<text>nvidia_peermem: (?:Unknown symbol|disagrees about version of symbol) "
+    r"ib_(?:un)?register_peer_memory_client[^\n]{0,40})"
+)
+"""The words of the kernel for a module whose functions the loaded drivers do not have."""
+_SXID = Pattern(
+    r";nvidia-nvswitch(?P<switch>\d{1,2}): SXid \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\): "
+    r"(?P<code>\d{5}), (?P<text>Fatal[^\n]{0,120})"
+)
+"""The words of NVSWITCH_PRINT_SXID() for a fatal error of an NVSwitch."""
 _MOST_STARTS = 16
 _PROCESS = Pattern(r"\bname=([^,]{1,64})")
 _KEPT = 160
@@ -129,7 +141,8 @@ class KernelLog(msgspec.Struct, frozen=True):
     files that it asked for in vain (error -2, ENOENT); `bar_missing` the GPUs whose memory window
     got no address, `bar_size` how large such a window is; `open_required` the GPUs for which the
     closed module asks for the open one; `unpowered` those whose power cables are missing; `asleep`
-    those that the kernel could not bring back from their deepest power saving (D3cold).
+    those that the kernel could not bring back from their deepest power saving (D3cold);
+    `peermem_refused` why nvidia-peermem was not loaded; `sxid_fatal` fatal errors of NVSwitches.
     """
 
     xids: Fact
@@ -140,6 +153,8 @@ class KernelLog(msgspec.Struct, frozen=True):
     open_required: Fact
     unpowered: Fact
     asleep: Fact
+    peermem_refused: Fact
+    sxid_fatal: Fact
 
 
 def no_log(why: Fact) -> KernelLog:
@@ -161,9 +176,18 @@ def kernel_log(host: Host) -> KernelLog:
         for one in re.finditer(_BAR_SIZE, text)
         if any(one["place"] in bar.lower() for bar in bars)
     ]
+    refused = [one["text"].strip() for one in _PEERMEM.finditer(text)]
+    fatal = dict.fromkeys(
+        f"NVSwitch {one['switch']} ({one['place'].lower()}): SXid {one['code']}, "
+        f"{one['text'].strip()}"
+        for one in _SXID.finditer(text)
+    )
     starts = (
         list(one)[:_MOST_STARTS]
-        for one in (failed, files, bars, sizes[:1], closed, unpowered, asleep)
+        for one in (
+            *(failed, files, bars, sizes[:1], closed, unpowered, asleep),
+            *(refused[:1], fatal),
+        )
     )
     found = (_collected(text), *starts)
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))

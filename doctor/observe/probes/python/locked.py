@@ -42,7 +42,7 @@ def of_project(scene: Scene) -> Fact:
     """Give the release of each package that the project's lock names once.
 
     Absent where most of those that are installed have another release: that is no environment of
-    this project, wherever it lies.
+    this project, unless it lies in the project's folder.
     """
     named: dict[str, set[str]] = {}
     lock = scene.host.cwd / LOCKS[0]
@@ -60,7 +60,11 @@ def of_project(scene: Scene) -> Fact:
     told = {name: version for name, (version, *more) in named.items() if not more}
     here = {one.name: one.version for one in scene.distributions if one.name in told}
     alike = sum(_same(version, told[name]) for name, version in here.items())
-    return present(told, str(lock)) if 2 * alike > len(here) else absent(str(lock))
+    inside = scene.interpreter is not None and Path(scene.interpreter.prefix).is_relative_to(
+        scene.host.cwd
+    )
+    is_its_own = 2 * alike > len(here) or (inside and alike > 0)
+    return present(told, str(lock)) if is_its_own else absent(str(lock))
 
 
 def _of_pipenv(text: str) -> Iterator[tuple[str, str]]:
