@@ -29,6 +29,17 @@ _QUIET = {
 }
 
 
+NO_LIBRARIES = {"LD_LIBRARY_PATH": "", "LD_PRELOAD": ""}
+"""Without what comes into a program from elsewhere: ld.so passes over an empty value."""
+
+
+def is_of_loader(done: CompletedCommand) -> bool:
+    """Say whether a program did not start for a library, such as one of LD_LIBRARY_PATH."""
+    crashed = done.ended is Termination.ITSELF and (done.code or 0) < 0
+    said = f"{done.output}{done.errors}{done.why}"
+    return crashed or "error while loading shared libraries" in said
+
+
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of an installer: its command, and the bounds of the answer.
 
@@ -48,13 +59,19 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         self, *arguments: str, env: Mapping[str, str] | None = None
     ) -> CompletedCommand | NoAnswer:
         """Run the program with arguments; NoAnswer where it does not start, or never ends."""
-        done = self.host.run(
-            (*self.program, *arguments),
-            timeout=self.timeout,
-            limit=_OUTPUT,
-            env={**_QUIET, **self.env, **(env or {})},
-            cwd=self.cwd,
-        )
+
+        def ran(more: Mapping[str, str]) -> CompletedCommand:
+            return self.host.run(
+                (*self.program, *arguments),
+                timeout=self.timeout,
+                limit=_OUTPUT,
+                env={**_QUIET, **self.env, **(env or {}), **more},
+                cwd=self.cwd,
+            )
+
+        done = ran({})
+        if is_of_loader(done):
+            done = ran(NO_LIBRARIES)
         if done.ended is Termination.NOT_STARTED:
             return NoAnswer(why=Silence.NO_INSTALLER, text=without_secrets(done.why))
         if done.ended is Termination.TIMEOUT:

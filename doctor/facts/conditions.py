@@ -95,7 +95,8 @@ def lookup(name: str, facts: Facts) -> Fact:
         "extension": "extensions.files",
     }.get(kind)
     listed = facts.get(complete) if complete else None
-    if listed is not None and listed.state is State.PRESENT:
+    # A log shows on which system a program failed, and not which variables were set there.
+    if listed is not None and listed.state is State.PRESENT and listed.source != "log":
         return Fact(state=State.ABSENT, source=listed.source)
     return Fact(state=State.UNKNOWN, why="nobody looked")
 

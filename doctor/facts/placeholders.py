@@ -10,20 +10,21 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from doctor.base.lazy_pattern import Pattern
 from doctor.model.facts import Facts, State
 
-HOLE = re.compile(r"\{([a-z][A-Za-z0-9_.*-]*)(?:\|([^{}|]*))?\}")
+HOLE = Pattern(r"\{([a-z][A-Za-z0-9_.*-]*)(?:\|([^{}|]*))?\}")
 """A placeholder: its name, and the text for where there is no value."""
 
-_BRACKETS = re.compile(rf" ?\({HOLE.pattern}\)")
-_OPEN = re.compile(rf"( ?){HOLE.pattern}")
-PLACEHOLDER = re.compile(r"<[a-z]+(?:-[a-z]+)*>")
+_BRACKETS = Pattern(rf" ?\({HOLE.pattern}\)")
+_OPEN = Pattern(rf"( ?){HOLE.pattern}")
+PLACEHOLDER = Pattern(r"<[a-z]+(?:-[a-z]+)*>")
 """What a person has to put in, `<package>`.
 
 No installer takes it for a name, and no shell for a file once it is quoted.
 """
 
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
+_UNSAFE = Pattern(r"[\x00-\x1f\x7f]")
 
 
 def names(template: str) -> tuple[str, ...]:

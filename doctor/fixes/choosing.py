@@ -20,13 +20,19 @@ _TAG = re.compile(r"/cu(\d{2,3})$")
 _OF_TORCH = ("torch.release", "torch.version", "torch.build")
 _NOT_SEEN = (
     *("cuda.gcc_max", "nvidia.driver_branch", "nvidia.fabric_wanted", "nvidia.uvm"),
-    "python.minor",
+    *("nvidia.xid_gsp", "nvidia.xid_restart", "python.minor"),
 )
 _UNKNOWN = tuple((name, True) for name in (*_OF_TORCH, *_NOT_SEEN))
 """Conditions by which authors say that nothing is known of something."""
+_GUARDS = (
+    *("nvidia.build_failed", "nvidia.module_left", "nvidia.undriven", "nvidia.visible"),
+    *("nvidia.needs_legacy_driver", "nvidia.needs_older_driver", "nvidia.needs_open_module"),
+)
+"""Facts whose absence keeps a fix from machines on which it would do harm."""
 _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 """Facts that say where a program runs, and not what is wrong with it."""
 _RARE = ("host.jetson", "host.wsl", "host.rosetta", "nvidia.nvswitch", "nvidia.l4t_driver")
+_RED_HATS = ("almalinux", "centos", "fedora", "ol", "rhel", "rocky")
 _RARE_FAULTS = ("nvidia.libraries_empty",)
 _RARE_CONTAINERS = ("^flatpak", "^lxc")
 _BETWEEN = tuple(
@@ -34,6 +40,8 @@ _BETWEEN = tuple(
 )
 """Stand-ins for the releases of torch, for a requirement that lies between two of them."""
 _NEWEST_GPUS = ("9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
+_NEWEST_TORCH = "2.15.0"
+"""The release of torch that a log names where it is used; most logs are older."""
 
 
 def applicable(
@@ -82,6 +90,12 @@ def _is_rare(condition: Condition) -> bool:
         return (condition.matches or "").startswith(_RARE_CONTAINERS)
     if fact == "host.machine":
         return condition.equals in ("aarch64", "ppc64le")
+    if fact == "python.newest_torch":  # a Python that no current torch serves
+        return condition.equals is not msgspec.UNSET
+    if fact == "host.distribution_id":
+        return {condition.equals, *(condition.one_of or ())} <= {msgspec.UNSET, *_RED_HATS}
+    if fact == "torch.release" and condition.range is not None:
+        return condition.range.introduced == _NEWEST_TORCH
     return (
         fact in ("nvidia.capability_min", "nvidia.capability_max")
         and condition.range is not None
@@ -100,9 +114,11 @@ def is_open(recipe: Recipe, facts: Facts) -> bool:
 def open_sentence(condition: Condition, recipe: Recipe) -> str:
     """Return an open condition as a sentence, empty where no reader has to be asked.
 
-    That a machine is no Jetson goes without saying, unless the machine itself is changed.
+    That a machine is no Jetson goes without saying, unless the machine itself is changed; that a
+    variable is not set does as well.
     """
-    if condition.fact == "host.jetson" and condition.absent and not on_machine(recipe):
+    usual = condition.fact == "host.jetson" or condition.fact.startswith("env.")
+    if usual and condition.absent and not on_machine(recipe):
         return ""
     return circumstance(condition)
 
@@ -123,6 +139,8 @@ def is_blind(recipe: Recipe, facts: Facts) -> bool:
         and not one.fact.startswith(_SETTING)
         for one in recipe.conditions
         if (one.fact, one.absent) not in _UNKNOWN
+        and not (one.absent and one.fact in _GUARDS)
+        and not (one.present and one.fact == "nvidia.libcuda")
     )
 
 

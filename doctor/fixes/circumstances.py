@@ -31,17 +31,21 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     # Authors write these for "nothing is known of it": no reader can decide that.
     ("nvidia.fabric_wanted", "absent"): "",
     ("nvidia.uvm", "absent"): "",
+    ("cuda.version", "absent"): "",
     ("cuda.gcc_max", "absent"): "",
     ("cuda.gcc_max", "present"): "a CUDA toolkit is installed",
     ("python.minor", "absent"): "",
     ("torch.cuda_tag", "absent"): "",
     ("torch.wanted_tag", "absent"): "",
+    ("host.distribution_version", "absent"): "",
     ("nvidia.driver_branch", "absent"): "",
+    ("nvidia.capability_max", "absent"): "",
     ("torch.release", "absent"): "",
     ("torch.version", "absent"): "",
     ("torch.build", "absent"): "",
 }
 _UNSEEN: Mapping[tuple[str, str], str] = {
+    ("env.NVIDIA_VISIBLE_DEVICES", "matches"): "NVIDIA_VISIBLE_DEVICES holds the UUID of a GPU",
     ("amd.blacklisted_in", "matches"): "a file of /etc/modprobe.d blocks amdgpu",
     ("amd.blocked_by", "absent"): "nomodeset is not on the kernel's command line",
     ("amd.blocked_by", "present"): "nomodeset is on the kernel's command line",
@@ -93,9 +97,11 @@ _UNSEEN: Mapping[tuple[str, str], str] = {
     ("nvidia.module_left", "absent"): "the driver's module did not leave again after it was loaded",
     ("nvidia.needs_legacy_driver", "absent"): "the GPU is no Maxwell, Pascal or Volta",
     ("nvidia.needs_legacy_driver", "present"): "the GPU is a Maxwell, Pascal or Volta",
+    ("nvidia.needs_newer_driver", "present"): "the GPU is newer than the driver",
     ("nvidia.needs_older_driver", "absent"): "the GPU is no Kepler and no Fermi",
     ("nvidia.needs_open_module", "absent"): "the GPU is older than Blackwell",
     ("nvidia.nodes_missing", "present"): "a file /dev/nvidia* is missing",
+    ("nvidia.nodes_refused", "absent"): "the mode of /dev/nvidia* is open to every user",
     ("nvidia.nodes_refused", "present"): "this user may not open /dev/nvidia*",
     ("nvidia.nodes_stale", "present"): "a file /dev/nvidia* has another number than the driver",
     ("nvidia.nodes_wrong", "matches"): "a file /dev/nvidia* has the wrong number",
@@ -239,7 +245,7 @@ def _is(fact: str, values: tuple[object, ...]) -> str:
         case _:
             pass
     name = _NAMES.get(fact) or _package(fact)
-    return f"{name} is {' or '.join(words)}" if name and words else ""
+    return f"{name} is {' or '.join(word or 'empty' for word in words)}" if name and words else ""
 
 
 def _package(fact: str) -> str:

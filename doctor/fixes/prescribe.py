@@ -6,18 +6,20 @@ Placeholders filled, conditions decided, commands written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from doctor.facts.conditions import condition_holds, may_apply
 from doctor.facts.placeholders import fill, fill_each, fill_known, placeholders
 from doctor.fixes import installer
-from doctor.fixes.choosing import applicable, is_blind, on_machine, open_sentence
+from doctor.fixes.choosing import applicable, is_blind, is_general, on_machine, open_sentence
 from doctor.fixes.circumstances import unseen
 from doctor.fixes.effect import changes, is_idle, joined, pinned_by, unlisted
 from doctor.fixes.environments import above, above_note, closed
 from doctor.fixes.project import kept_to_lock
+from doctor.fixes.questions import asking
+from doctor.fixes.whose import for_owner
 from doctor.model.facts import Facts, present, value_of
 from doctor.model.findings import Detection
 from doctor.model.fixes import Command, Fix, Step
@@ -31,13 +33,66 @@ def fixes_for(found: Detection, facts: Facts) -> list[Fix]:
 
     A fix that breaks the exact pin of another package comes last.
     """
-    if value_of(facts, "python.executable") is None:
+    by_log = value_of(facts, "python.executable") is None
+    if by_log:
         facts = {**facts, "python.executable": present(installer.python(facts), "default")}
     fitting = fitting_recipes(found, facts)
     fixes = [_for_environment(recipe, facts, found.captures) for recipe in fitting]
-    kept = kept_to_lock(found, [fix for fix in fixes if fix is not None], facts)
+    if by_log and sum(fix is not None for fix in fixes) < _ENOUGH:
+        fixes = [*_with_questions(fitting, fixes, facts, found.captures)]
+    kept = kept_to_lock(found, _each_once(fix for fix in fixes if fix is not None), facts)
     workspace = value_of(facts, "cargo.workspace")
     return [in_workspace(fix, str(workspace)) if workspace else fix for fix in kept]
+
+
+def _each_once(fixes: Iterable[Fix]) -> list[Fix]:
+    """Return the fixes without those that install what one before them installs anyhow.
+
+    Of other commands the same ones can be meant for another place, as the title says.
+    """
+    kept: list[Fix] = []
+    for fix in fixes:
+        if fix.kind not in _INSTALLING or not any(
+            (one.steps, one.snippet) == (fix.steps, fix.snippet)
+            and set(one.use_if) <= set(fix.use_if)
+            for one in kept
+        ):
+            kept.append(fix)
+    return kept
+
+
+_INSTALLING = ("install", "pin", "reinstall", "upgrade")
+_ENOUGH = 2
+"""How many fixes of a finding a report of a log shows."""
+
+
+def _with_questions(
+    recipes: Sequence[Recipe], fixes: Sequence[Fix | None], facts: Facts, captures: Captures
+) -> Iterator[Fix | None]:
+    """Yield the fixes, and in their places those that ask the reader for a fact.
+
+    None is asked where another recipe does the same without the fact.
+    """
+    there = [one for one, fix in zip(recipes, fixes, strict=True) if fix is not None]
+    alike = any(is_general(one, facts) for one in there)
+    free = {one.fact for recipe in there for one in recipe.conditions if one.absent}
+    for recipe, fix in zip(recipes, fixes, strict=True):
+        told = None if fix is not None or alike else asking(recipe, facts, free)
+        written = write(*told, captures) if told else None
+        if written is None:
+            yield fix
+            continue
+        title, notes = _words(recipe, written.steps, facts, captures)
+        use_if = _conditions(recipe, facts, captures)
+        yield msgspec.structs.replace(written, title=title, use_if=use_if, note=_sentences(*notes))
+
+
+def _words(
+    recipe: Recipe, steps: Sequence[Step], facts: Facts, captures: Captures
+) -> tuple[str, tuple[str, ...]]:
+    """Return the title of a fix and the sentences of its note."""
+    title = fill_known(recipe.title, facts, captures)
+    return for_owner(title, _note(recipe, facts, captures), steps, facts)
 
 
 def fitting_recipes(found: Detection, facts: Facts) -> list[Recipe]:
@@ -99,12 +154,18 @@ def _standing(command: Command | None, workspace: str) -> Command | None:
     return msgspec.structs.replace(command, cwd=workspace)
 
 
+def _conditions(recipe: Recipe, facts: Facts, captures: Captures) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, _use_if(recipe, facts, captures))))
+
+
 def _use_if(recipe: Recipe, facts: Facts, captures: Captures) -> Iterator[str]:
     """Yield what has to hold and nobody could decide from the facts."""
     by_system = any(one.system for one in recipe.steps)
     if by_system and value_of(facts, "host.package_manager") is None:
         packages = next(one.system for one in recipe.steps if one.system)
         yield f"the system has {installer.likely(packages)}"
+    if _may_be_for_jetson(recipe, facts):
+        yield "this is no Jetson"
     for one in recipe.use_if:
         if isinstance(one, str):
             yield fill_known(one, facts, captures)
@@ -148,12 +209,13 @@ def write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
         return None
     verify = fill_each(recipe.verify, facts, captures)
     asks = _asks(recipe, steps, verify or ())
+    title, notes = _words(recipe, steps, facts, captures)
     return Fix(
         kind=kind_of(recipe),
-        title=fill_known(recipe.title, facts, captures),
+        title=title,
         steps=tuple(steps),
-        use_if=tuple(dict.fromkeys(filter(None, _use_if(recipe, facts, captures)))),
-        note=_note(recipe, facts, captures),
+        use_if=_conditions(recipe, facts, captures),
+        note=_sentences(*notes),
         snippet=snippet,
         asks=asks,
         safe=recipe.safe and not asks,
@@ -196,10 +258,24 @@ def _is_driver_for_pc(command: Command, facts: Facts) -> bool:
 
     A Jetson has its driver from JetPack, Ubuntu offers both, and one breaks the other:
     https://docs.nvidia.com/jetson/archives/r36.4/DeveloperGuide/SD/SoftwarePackagesAndTheUpdateMechanism.html
+    Where a log does not show the processor, that is asked.
     """
-    if value_of(facts, "host.machine") in ("x86_64", "AMD64"):
+    if value_of(facts, "host.machine") in (None, "x86_64", "AMD64"):
         return False
-    return "install" in command.argv and any(_DRIVER.fullmatch(one) for one in command.argv)
+    return _installs_driver(command.argv)
+
+
+def _installs_driver(argv: Sequence[str]) -> bool:
+    return "install" in argv and any(_DRIVER.fullmatch(one) for one in argv)
+
+
+def _may_be_for_jetson(recipe: Recipe, facts: Facts) -> bool:
+    if value_of(facts, "host.machine") is not None:
+        return False
+    packages = (name for one in recipe.steps for name in one.system.get("apt", ()))
+    return any(_installs_driver(one.run) for one in recipe.steps) or any(
+        _DRIVER.fullmatch(name) for name in packages
+    )
 
 
 def _commands(action: Action, facts: Facts, captures: Captures) -> tuple[Command, ...] | None:

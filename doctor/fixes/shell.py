@@ -17,7 +17,7 @@ _VARIABLE = re.compile(
     r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME|USER|CONDA_PREFIX)\b"
 )
 """Variables that a recipe may build on; any other dollar sign is quoted."""
-_DOLLAR = re.compile(r"\$[A-Za-z_]")
+_DOLLAR = Pattern(r"\$[A-Za-z_]")
 
 _IN_DOUBLE_QUOTES = Pattern(r"[$`\"!\n]|\\\\")
 """What keeps a meaning between double quotes (POSIX.1-2024, Shell Command Language, 2.2.3)."""

@@ -16,7 +16,7 @@ from doctor.host import read_regular
 from doctor.host.keeping import is_private, make_private, newest, state_folder
 from doctor.host.reading import DOCUMENT
 from doctor.model.report import Report
-from doctor.redact.report import shareable, who
+from doctor.redact.report import masked, who
 
 _KEPT = 10
 
@@ -29,25 +29,23 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
 
 
-def save(report: Report, env: Mapping[str, str]) -> None:
-    """Keep a report, and remove all but the newest ones.
+def save(clean: Report, env: Mapping[str, str]) -> None:
+    """Keep a report without secrets, and remove all but the newest ones.
 
     Does nothing where that is switched off or cannot be written: the report was shown already.
     """
     if (where := _folder(env)) is None:
         return
     now = datetime.now(timezone.utc)
-    entry = Entry(
-        version=__version__,
-        made=now.isoformat(timespec="seconds"),
-        report=shareable(report, who(env)),
-    )
+    entry = Entry(version=__version__, made=now.isoformat(timespec="seconds"), report=clean)
     from doctor.host import writing
 
     with contextlib.suppress(OSError, WriteError, ValueError):
         if make_private(where):
             path = where / f"{now:%Y%m%dT%H%M%S%f}.json"
-            writing.write(path, msgspec.json.encode(entry).decode(), private=True)
+            built = msgspec.to_builtins(entry)
+            built["report"] = masked(built["report"], who(env))
+            writing.write(path, msgspec.json.encode(built).decode(), private=True)
             for old in newest(where)[_KEPT:]:
                 old.unlink(missing_ok=True)
 

@@ -84,6 +84,7 @@ def observation_from_logs(
     from doctor.events.owner import owning_event
     from doctor.events.reading import events_of
     from doctor.events.statuses import ending
+    from doctor.logs.cut_traceback import cut_traceback
     from doctor.logs.endings import ended_well
     from doctor.logs.log import log_facts
     from doctor.logs.questions import question
@@ -97,7 +98,9 @@ def observation_from_logs(
             if more.get(name, fact).value == found.get(name, fact).value
         }
     for log in logs:
-        events = () if ended_well(log.lines) else events_of(log)
+        if ended_well(log.lines):
+            continue
+        events = events_of(log)
         if (event := owning_event(events)) is not None:
             value = {
                 "source": log.source,
@@ -110,6 +113,9 @@ def observation_from_logs(
                 "ask": question(event, log.lines),
             }
             found["log.owner"] = present(value, log.source)
+            break
+        if (cut := cut_traceback(log)) is not None:
+            found["log.owner"] = present(cut, log.source)
             break
     if environment is None and "log.owner" not in found:
         found = _without_cuda(logs) | found

@@ -136,3 +136,21 @@ def test_a_release_that_only_the_log_names_is_compared_with_the_python_as_well()
     (asked,) = applicable((recipe,), _OLD, {"wanted": "2.3.0"})
     assert "another Python is taken" in str(asked.use_if[0])
     assert applicable((recipe,), _OLD, {"wanted": "1.13.0"}) == [recipe]
+
+
+def test_what_is_for_an_old_python_or_the_newest_torch_waits_until_one_of_them_is_known() -> None:
+    recipes = (
+        _install("3.7", "a", use_if=(Condition(fact="python.newest_torch", equals="1.13.1"),)),
+        _install(
+            "2.15",
+            "b",
+            use_if=(Condition(fact="torch.release", range=Range(introduced="2.15.0")),),
+        ),
+        _install(
+            "rhel", "c", use_if=(Condition(fact="host.distribution_id", one_of=("rhel", "ol")),)
+        ),
+        _install("nixos", "d", use_if=(Condition(fact="host.distribution_id", equals="nixos"),)),
+        _install("any", "e", use_if=("the program can move",)),
+    )
+    assert _titles(recipes, {}) == ["nixos", "any", "3.7", "2.15", "rhel"]
+    assert _titles(recipes, _OLD)[0] == "3.7"

@@ -282,6 +282,7 @@ def test_without_an_interpreter_the_name_of_the_system_stands_in() -> None:
         ("torch.build", {"one_of": ("cuda", "rocm")}, "torch is built for CUDA or ROCm"),
         ("env.CUDA_HOME", {"present": True}, "CUDA_HOME is set"),
         ("torch.release", {"absent": True}, ""),
+        ("env.CUDA_VISIBLE_DEVICES", {"equals": ""}, "CUDA_VISIBLE_DEVICES is empty"),
     ],
 )
 def test_a_condition_is_a_sentence(fact: str, operator: dict[str, Any], sentence: str) -> None:
@@ -300,3 +301,16 @@ def test_what_a_step_removes_a_later_one_brings_back_in_the_same_release() -> No
     again = recipe(Action(uninstall=("a",)), Action(install=("a==1.0",), options=(Option.NO_DEPS,)))
     (fix,) = fixes(again, packages={"a": "1.0"})
     assert [argv[3] for argv in argvs(fix)] == ["uninstall", "install"]
+
+
+def test_an_install_that_is_offered_without_a_condition_is_not_offered_again_with_one() -> None:
+    asked = installs("x==1", title="asked", use_if=("somebody says so",))
+    there = installs("x==1", title="there")
+    assert [one.title for one in fixes(there, asked)] == ["there"]
+    assert [one.title for one in fixes(asked, there)] == ["asked", "there"]
+
+
+def test_the_same_command_may_be_meant_for_another_place() -> None:
+    here = recipe(Action(run=("nvidia-smi",)), title="here")
+    there = recipe(Action(run=("nvidia-smi",)), title="in Windows")
+    assert [one.title for one in fixes(here, there)] == ["here", "in Windows"]

@@ -74,6 +74,7 @@ _OFFERED_IMAGE = re.compile(
 )
 """What a program says to everybody, wherever it runs."""
 _WORD = re.compile(r"[a-z][\w.+-]{1,40}")
+_IN_BRACKETS = re.compile(r"\([^()]{0,200}\)")
 _PROGRAMS = """
 comfyui ollama llama.cpp pyannote speechbrain horovod ctranslate2 faster-whisper silero_vad slurm
 forge poetry pdm pixi proxmox podman singularity apptainer kubernetes nixos
@@ -125,15 +126,19 @@ def with_answers(found: Detection, case: Case) -> Detection:
         (confirmed if is_sure and not answered.sentences else others).append(answered)
     if not (confirmed or others):
         return found
-    foreign = [one for one in others if _is_foreign(one, view)]
+    # Wordings leave out the package that they are about: nms_impl says nothing of mmcv.
+    subject = f"{found.id} {found.title}".lower()
+    foreign = [one for one in others if _is_foreign(one, view, subject)]
     own = [one for one in others if one not in foreign]
     return msgspec.structs.replace(found, recipes=(*confirmed, *own, *foreign))
 
 
-def _is_foreign(recipe: Recipe, view: _View) -> bool:
-    """Say whether a recipe is about a package or a program that the log never names.
+def _is_foreign(recipe: Recipe, view: _View, subject: str) -> bool:
+    """Say whether a recipe is about a package or a program that neither log nor finding names.
 
-    A binary that the loader cannot start is no program of Python's, and no package mends it.
+    The text of an issue of vLLM comes from vLLM, whether it says so or not. Of the examples in
+    brackets one is enough. A binary that the loader cannot start is no program of Python's, and no
+    package mends it.
     """
     if _NATIVE in view.quoted and any(one.install for one in recipe.steps):
         return ".py" not in view.body and "site-packages" not in view.body
@@ -141,12 +146,11 @@ def _is_foreign(recipe: Recipe, view: _View) -> bool:
         _OFFERED_IMAGE.sub("", view.body)
     ):
         return True
-    named = {
-        word
-        for sentence in recipe.sentences
-        for word in _WORD.findall(sentence.lower())
-        if word in _NAMED
-    }
+    named: set[str] = set()
+    examples: list[set[str]] = []
+    for sentence in recipe.sentences:
+        named |= _programs_in(_IN_BRACKETS.sub("", sentence))
+        examples += [_programs_in(one) for one in _IN_BRACKETS.findall(sentence)]
     named |= {
         one.fact.removeprefix("package.").removesuffix(".version")
         for one in recipe.conditions
@@ -154,7 +158,19 @@ def _is_foreign(recipe: Recipe, view: _View) -> bool:
         and (one.present or one.range)
         and condition_holds(one, view.case.facts).truth is None
     }
-    return any(name not in view.body and name.replace("-", "_") not in view.body for name in named)
+    texts = (view.body, subject)
+    return not all(_is_told(one, texts) for one in named) or any(
+        among and not any(_is_told(one, texts) for one in among) for among in examples
+    )
+
+
+def _programs_in(sentence: str) -> set[str]:
+    return {word for word in _WORD.findall(sentence.lower()) if word in _NAMED}
+
+
+def _is_told(program: str, texts: tuple[str, str]) -> bool:
+    spellings = (program, program.replace("-", "_"), program.replace("-", " "))
+    return any(one in text for one in spellings for text in texts)
 
 
 def _view(case: Case, numbers: Sequence[int]) -> _View:

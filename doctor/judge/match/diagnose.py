@@ -38,6 +38,7 @@ from doctor.judge.match.reach_some import gpus_in_use, some_missing
 from doctor.judge.match.refused import refused_runs
 from doctor.judge.match.requirements import unmet_requirements
 from doctor.judge.match.signatures import looked_through, texts
+from doctor.judge.match.suspected import suspected_cards
 from doctor.judge.match.table import Decision, Result
 from doctor.judge.match.weights import raised
 from doctor.model.catalog import Catalog
@@ -227,11 +228,15 @@ def _generic(
     )
     cited |= frozenset(_cited(imports))
     yield from (*extensions, *imports)
-    yield from unexplained_checks(
-        observation,
-        explained | accounted(observation, extensions) | accounted_imports(observation),
-        catalog,
+    unexplained = tuple(
+        unexplained_checks(
+            observation,
+            explained | accounted(observation, extensions) | accounted_imports(observation),
+            catalog,
+        )
     )
+    yield from unexplained
+    yield from suspected_cards(observation, (*issues, *unexplained))
     yield from reached
     yield from broken_checks(observation)
     yield from refused_runs(observation, main)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from doctor.base.lazy_pattern import Pattern
@@ -20,7 +19,7 @@ from doctor.model.roles import Role, check_of, has_role
 from doctor.model.scales import Confidence, Severity
 
 _CHECK = check_of(Role.LOADS_EXTENSIONS)
-_RELEASE = re.compile(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\b")
+_RELEASE = Pattern(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\b")
 _GENERATION = Pattern(r"^(cupy-cuda)(\d\d)(x)$")
 
 _TELLING = ("undefined_symbols", "missing_libraries", "system_versions", "unsupported_gpus")

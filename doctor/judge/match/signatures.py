@@ -18,7 +18,7 @@ from doctor.model.observation import Log, Observation
 from doctor.model.outcomes import RED, Outcome
 
 _SHOWN = 300
-_TEMPLATE = compile_pattern(r"^\{[A-Za-z_][\w.()\[\]!:]{0,60}\}$")
+_TEMPLATE = r"^\{[A-Za-z_][\w.()\[\]!:]{0,60}\}$"
 """A capture that is a placeholder of Python's f-strings."""
 _LONG = 50_000
 
@@ -180,6 +180,10 @@ def _first(pattern: str, text: str, body: str) -> Hit | None:
     return None
 
 
+def _is_template(value: str) -> bool:
+    return compile_pattern(_TEMPLATE).search(value) is not None
+
+
 def _end_of_line(body: str, place: int) -> int:
     end = body.find("\n", place)
     return end if end >= 0 else len(body)
@@ -193,7 +197,7 @@ def _with_values(pattern: str, text: Text) -> Hit | None:
     """
     hit = _search(pattern, text)
     if hit is None or not (
-        _is_title(text, hit) or any(map(_TEMPLATE.search, hit.found.groups.values()))
+        _is_title(text, hit) or any(map(_is_template, hit.found.groups.values()))
     ):
         return hit
     after = _end_of_line(text.body, hit.start + len(hit.found.text))
@@ -225,5 +229,5 @@ def _find_in(signature: Signature, text: Text) -> Match | None:
         kind=kind, text=line[:_SHOWN], source=text.source, line=number, fact=text.fact
     )
     values = hit.found.groups.items()
-    captures = {name: value for name, value in values if not _TEMPLATE.search(value)}
+    captures = {name: value for name, value in values if not _is_template(value)}
     return Match(evidence, captures, text)

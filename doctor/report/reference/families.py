@@ -61,6 +61,12 @@ FAMILIES: Mapping[str, Family] = {
         "Install the build of the package that goes with the installed framework, or build it "
         "there.",
     ),
+    "card": Family(
+        "card/one-of-several",
+        "A check fails on one GPU, and passes on another of the same model in the same machine. "
+        "The card is suspected, and not the program.",
+        "Leave the card out with CUDA_VISIBLE_DEVICES, and follow the fixes in the report.",
+    ),
     "failure": Family(
         "failure/KIND",
         "A log contains an error that no known issue describes, and doctor explains it by its "

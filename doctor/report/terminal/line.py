@@ -6,14 +6,15 @@ so rich itself draws only where there is colour (doctor.report.terminal.page).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
+from doctor.base.lazy_pattern import Pattern
+
 _TAB = 8
-_WORD = re.compile(r"\S+\s*")
+_WORD = Pattern(r"\S+\s*")
 
 
 class Line:

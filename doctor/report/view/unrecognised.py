@@ -12,6 +12,7 @@ from doctor.model.report import Report
 _KINDS: Mapping[str, str] = {
     "exception": "an exception",
     "interpreter-error": "an error of the interpreter itself",
+    "traceback-cut": "a traceback without its last line",
     "raise-statement": "the line that raises an exception",
     "module-missing": "a module that is not there",
     "undefined-symbol": "a symbol that no loaded library has",
