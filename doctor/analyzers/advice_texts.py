@@ -100,10 +100,11 @@ _REFUSED_ENV = (
 """Beginnings of variables that decide which code runs, or whom a program trusts."""
 _REFUSED = re.compile(
     r"trust|break.system|insecure|verify|unsafe|privileged|allow.pickle|weights.only|no.check"
-    r"|root|sudo|force|token|password|secret|api.key|disable.ssl|host|delete|remove|purge|exec",
+    r"|root|sudo|force|token|password|secret|api.key|disable.ssl|host|delete|remove|purge|exec"
+    r"|^--?(?:help|usage|version)$",
     re.I,
 )
-"""Options that turn a protection off, or delete something."""
+"""Options that turn a protection off, delete something, or only print how a program is used."""
 _FLAGS = frozenset({"-U", "--upgrade", "-q", "--quiet", "--user", "--no-cache-dir", "-y"})
 _STOP_TEXT = """
 to and or for first before then if in with from it again manually on by the this as via please you

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
@@ -10,16 +11,32 @@ from doctor.analyzers.build_tables import FIRST_WHEELS
 from doctor.analyzers.case import Case
 from doctor.model.events import Event
 
+
+class Built(NamedTuple):
+    """A package that is built: its name and release, the Python and the system, where shown."""
+
+    name: str
+    release: str
+    python: str
+    system: str
+
+
 _PACKAGE = re.compile(
     r"(?:Collecting |Building wheel for |Building |Failed to build `|Failed to fetch wheel: "
     r"|Failed to download and build:? `|Processing \S{0,200}/)"
     r"([A-Za-z][\w.-]{1,80})"
 )
 
+_CLONED = re.compile(
+    r"Collecting (?:[\w.-]{1,60} @ )?git\+\w{2,6}://[\w.@-]{1,80}/[\w.-]{1,80}/([A-Za-z][\w.-]{0,60})"
+)
+"""A repository that is cloned: until its metadata are read, its name is all that pip knows."""
 _FOLDER = re.compile(
     r"[/\\]pip-(?:install|wheel)-\w{1,16}[/\\]([A-Za-z][\w.-]{0,60}?)_[0-9a-f]{32}\b"
 )
 """Where pip unpacks the sources of a package (pip/_internal/operations/prepare.py)."""
+_NO_PACKAGES = ("wheel", "wheels", "dependency")
+"""Words behind "Building": pip's own, and those of apt's "Building dependency tree"."""
 _AROUND = 15
 
 
@@ -36,7 +53,9 @@ def built(case: Case, event: Event) -> str:
         # pip indents what it prints of the environment in which it builds.
         if line.startswith("  Collecting "):
             continue
-        if (match := _PACKAGE.search(line[:1000])) and match[1] not in ("wheel", "wheels"):
+        if cloned := _CLONED.search(line[:1000]):
+            return cloned[1].removesuffix(".git")
+        if (match := _PACKAGE.search(line[:1000])) and match[1] not in _NO_PACKAGES:
             return match[1]
     return ""
 

@@ -17,7 +17,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text, is_conda
 from doctor.analyzers.recipes import LINUX
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe, Snippet
+from doctor.model.issues import Action, Condition, Recipe, Snippet
 from doctor.timelines.c_library import SymbolVersion, symbol_version
 
 _PREFIX = re.compile(
@@ -186,7 +186,7 @@ def _libstdcxx(case: Case, event: Event, version: SymbolVersion | None, name: st
             cause,
             recipes=(
                 *(_own_copy_first(home[1], name) if home else ()),
-                *_newer_libstdcxx(version, prefix, inside),
+                *_newer_libstdcxx(version, prefix, inside, library),
             ),
             name="cxx-library-too-old",
         ),
@@ -216,12 +216,49 @@ def _compiler(gcc: str) -> str:
     return f"gcc {gcc.removeprefix('GCC ').removeprefix('gcc ')}" if gcc else "a newer gcc"
 
 
+_SYSTEM_FOLDERS = frozenset(
+    {"/usr/lib", "/usr/lib64", "/lib", "/lib64"}
+    | {
+        f"{root}/{machine}-linux-gnu"
+        for root in ("/usr/lib", "/lib")
+        for machine in ("x86_64", "aarch64")
+    }
+)
+
+
+def _beside_system(wanted: str, library: str) -> Iterator[Recipe]:
+    """Yield what brings a newer libstdc++ beside, or in the place of, that of the system."""
+    if "-linux-gnu/" in library:
+        yield Recipe(
+            title="Update the libstdc++ of Ubuntu",
+            use_if=(
+                Condition(fact="host.package_manager", equals="apt"),
+                "this is Ubuntu",
+            ),
+            note="It comes from the repository of Ubuntu's toolchain maintainers. Programs of the "
+            "system run on it as before.",
+            steps=(
+                Action(run=("add-apt-repository", "-y", "ppa:ubuntu-toolchain-r/test"), sudo=True),
+                Action(system={"apt": ("libstdc++6",)}, sudo=True),
+            ),
+        )
+    yield Recipe(
+        title="Take a newer libstdc++ from conda-forge, and have the loader find it first",
+        use_if=("a conda environment is active",),
+        note="Set the variable in the shell that starts the program, and for this program alone.",
+        steps=(
+            Action(run=("conda", "install", "-y", "-c", "conda-forge", wanted)),
+            Action(env={"LD_LIBRARY_PATH": "$CONDA_PREFIX/lib:$LD_LIBRARY_PATH"}),
+        ),
+    )
+
+
 def _newer_libstdcxx(
-    version: SymbolVersion | None, prefix: str, inside: bool
+    version: SymbolVersion | None, prefix: str, inside: bool, library: str
 ) -> tuple[Recipe, ...]:
     wanted = next(iter(version.row.conda), "") if version is not None else ""
     wanted = wanted if wanted.startswith("libstdcxx") else "libstdcxx-ng>=14"
-    recipes = []
+    recipes: list[Recipe] = []
     if inside:
         recipes.append(
             Recipe(
@@ -237,13 +274,17 @@ def _newer_libstdcxx(
                 ask={} if prefix else {"folder": "the folder of the conda environment"},
             )
         )
-    recipes.append(
-        Recipe(
-            title="Start without LD_LIBRARY_PATH, which may lead to the older copy",
-            use_if=("LD_LIBRARY_PATH names a folder with a libstdc++.so.6",),
-            steps=(Action(env={"LD_LIBRARY_PATH": ""}),),
+    of_system = library.rpartition("/")[0] in _SYSTEM_FOLDERS and not inside
+    if of_system:
+        recipes += _beside_system(wanted, library)
+    else:
+        recipes.append(
+            Recipe(
+                title="Start without LD_LIBRARY_PATH, which may lead to the older copy",
+                use_if=("LD_LIBRARY_PATH names a folder with a libstdc++.so.6",),
+                steps=(Action(env={"LD_LIBRARY_PATH": ""}),),
+            )
         )
-    )
     if not inside:
         recipes.append(
             Recipe(

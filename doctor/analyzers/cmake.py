@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.cmake_releases import OWN_MODULES, knows_no_cuda, own_module
-from doctor.analyzers.recipes import LINUX, UNIX, WINDOWS, by_system
+from doctor.analyzers.recipes import LINUX, UNIX, by_system
+from doctor.analyzers.toolkit_recipes import FIRST_PROGRAM, TOOLKIT_FOLDER, TOOLKITS
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe
 
@@ -75,38 +76,14 @@ _REASONS = {
         "CMake looks at CUDACXX, at the variable CMAKE_CUDA_COMPILER, and then on PATH. The driver "
         "and torch's wheels come without nvcc. What was found before stays in CMakeCache.txt of "
         "the build folder.",
-        (_NVCC,),
+        (_NVCC, *TOOLKITS),
     ),
     "cmake-cuda-compiler-broken": _Reason(
         "CMake found nvcc, and nvcc does not compile a first small program",
         "The lines after this one, or CMakeError.log, hold nvcc's own error: mostly a host "
         "compiler that is too new for it, an architecture that it does not know, or a toolkit "
         "that is not whole.",
-        (
-            Recipe(
-                title="Build with Ninja, which needs no CUDA part in Visual Studio",
-                use_if=(WINDOWS, "nvcc --version answers"),
-                steps=(
-                    Action(
-                        run=(
-                            *("cmake", "-G", "Ninja", "-B", "build-ninja"),
-                            "-DCMAKE_CUDA_ARCHITECTURES=<architecture>",
-                        )
-                    ),
-                    Action(run=("cmake", "--build", "build-ninja")),
-                ),
-                ask={"architecture": "the compute capability without the point, as 86 for 8.6"},
-                note="Run it in the x64 Native Tools Command Prompt. The installer of CUDA adds "
-                "its part to the Visual Studio of that time only.",
-            ),
-            Recipe(
-                title="See nvcc's own error",
-                steps=(Action(run=("nvcc", "--version")),),
-                note="Then read the end of CMakeFiles/CMakeError.log or CMakeConfigureLog.yaml in "
-                "the build folder.",
-                lasting=False,
-            ),
-        ),
+        FIRST_PROGRAM,
     ),
     "cmake-no-cuda-toolset": _Reason(
         "Visual Studio has no CUDA toolset: CMake's generator does not find CUDA in it",
@@ -221,7 +198,12 @@ def explain(case: Case) -> Iterator[Explanation]:
     done: set[str] = set()
     if (event := next(case.of("cmake-variable-not-found"), None)) is not None:
         yield _variable(case, event)
+    if (event := next(filter(_is_first_program, case.of("configure-error")), None)) is not None:
+        yield _reason(event, _REASONS["cmake-cuda-compiler-broken"])
+    unknown = any(True for _ in case.of("cmake-cuda-compiler-missing"))
     for event in case.of(*_REASONS, "cmake-package-missing"):
+        if unknown and "identification is unknown" in event.text:
+            continue  # CMake prints it as well where it found no nvcc at all
         if event.kind == "cmake-cuda-compiler-missing" and knows_no_cuda(case):
             continue
         package = event.objects.get("package", "")
@@ -229,6 +211,12 @@ def explain(case: Case) -> Iterator[Explanation]:
             continue
         done.add(f"{event.kind}{package}")
         yield _missing(event, package) if package else _reason(event, _REASONS[event.kind])
+
+
+def _is_first_program(event: Event) -> bool:
+    """Say whether CMake stops at the first program that nvcc is given to compile."""
+    message = event.objects.get("message", "")
+    return "CUDA compiler identification source file" in message
 
 
 _VARIABLE = re.compile(r"^\s{0,8}(?P<name>[A-Za-z]\w{2,80})(?: \(ADVANCED\))?\s*$")
@@ -346,7 +334,7 @@ def _missing(event: Event, package: str) -> Explanation:
     if package in _OF_TORCH:
         recipes = _OF_PYTHON
     elif package.startswith("CUDA"):
-        recipes = (_NVCC,)
+        recipes = (TOOLKIT_FOLDER if missing else _NVCC, *TOOLKITS)
     elif apt:
         recipes = (by_system(f"Install {apt}", apt=(apt,)),)
     return Explanation(

@@ -2,6 +2,7 @@
 
 | message | what is said of it |
 | --- | --- |
+| does not appear to contain CMakeLists.txt | the folder, or the archive, that was taken |
 | Couldn't find CUDA library root | an nvcc beside which libdevice is missing |
 | Failed to detect a default CUDA architecture | nvcc compiled no first program |
 | None of the provided CUDA architectures is supported | no nvcc, or one of another time |
@@ -41,10 +42,71 @@ def explain(case: Case) -> Iterator[Explanation]:
     for event in distinct(case, "configure-error", most=4):
         below = case.log.lines[event.at : event.at + _BELOW]
         text = " ".join(" ".join(line[:400] for line in below).split())
-        for rule in (_library_root, _default_architecture, _architectures, _unknown, _asks):
+        for rule in (
+            _no_sources,
+            _library_root,
+            _default_architecture,
+            _architectures,
+            _unknown,
+            _asks,
+        ):
             if (found := rule(case, event, text)) is not None:
                 yield found
                 return
+
+
+_NO_SOURCES = re.compile(
+    r"source directory \"?(?P<folder>[^\"\n]{1,300}?)\"? does not appear to contain CMakeLists\.txt"
+)
+_UNPACKED = re.compile(
+    r"[/\\]pip-(?:install|build|req-build)-[^/\\]{1,40}[/\\](?P<name>[A-Za-z][\w.-]{0,60})"
+)
+
+
+def _no_sources(case: Case, event: Event, text: str) -> Explanation | None:
+    """Explain a folder without CMakeLists.txt: the wrong one, or an archive that lacks it."""
+    del case
+    found = _NO_SOURCES.search(text)
+    if found is None:
+        return None
+    if (unpacked := _UNPACKED.search(found["folder"])) is not None:
+        name = re.sub(r"_[0-9a-f]{32}$", "", unpacked["name"])
+        return explanation(
+            event,
+            f"The archive of {name} that pip unpacked holds no CMakeLists.txt: it cannot be built",
+            "It was published without the sources that its build needs. The project's repository "
+            "has them; often they lie in a folder below the first one.",
+            (
+                command(
+                    f"Install {name} from its repository",
+                    *("{python.executable}", "-m", "pip", "install", "git+<repository>"),
+                    ask={
+                        "repository": f"the address of {name}'s repository; where setup.py lies in "
+                        "a folder, append #subdirectory= and its name"
+                    },
+                ),
+            ),
+            name="sources-without-cmake",
+        )
+    return explanation(
+        event,
+        f"CMake was started for {found['folder']}, which holds no CMakeLists.txt",
+        "The command was started in another folder than the project's, the path is misspelled, or "
+        "a submodule of git was not fetched and its folder is empty.",
+        (
+            command(
+                "Fetch the submodules, then configure again",
+                *("git", "submodule", "update", "--init", "--recursive"),
+                use_if=("the folder belongs to a clone of git, and is empty",),
+            ),
+            command(
+                "Name the folder of the project that holds CMakeLists.txt",
+                *("cmake", "-S", "<project>", "-B", "<project>/build"),
+                ask={"project": "the folder with the project's CMakeLists.txt"},
+            ),
+        ),
+        name="sources-without-cmake",
+    )
 
 
 def _library_root(case: Case, event: Event, text: str) -> Explanation | None:

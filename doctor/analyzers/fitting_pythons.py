@@ -148,7 +148,7 @@ def _oldest(case: Case, version: Version) -> Iterator[Recipe]:
         )
 
 
-_MAC = re.compile(r"\b[Mm]ac ?OS\b|\bMac ?[Bb]ook\b")
+_MAC = re.compile(r"\b[Mm]ac ?OS\b|\bMac ?[Bb]ook\b|\b(?:my|a|on) [Mm]ac\b|\(Mac\)|\bM[1-5] Mac\b")
 
 
 def on_mac(case: Case) -> bool:

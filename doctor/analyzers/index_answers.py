@@ -16,6 +16,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from doctor.analyzers import offers
+from doctor.analyzers.asked_names import known_package, mistaken_name
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.early_pythons import before_wheels
 from doctor.analyzers.findings import explanation
@@ -27,6 +28,7 @@ from doctor.analyzers.fitting_pythons import (
 )
 from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
 from doctor.analyzers.jetpacks import not_on_pypi
+from doctor.analyzers.pip_names import named_torch
 from doctor.analyzers.uv_local_builds import settings_of_uv_pip
 from doctor.analyzers.wheel_recipes import (
     ONLY_LINUX,
@@ -183,7 +185,7 @@ def _local(
         return None
     if versions is not None and any(one.local for one in versions):
         return None
-    if case.context.os == "macos":
+    if on_mac(case):
         return not_for_macos(event, name, wanted, local)
     return explanation(
         event,
@@ -196,7 +198,11 @@ def _local(
 
 def _nowhere(case: Case, event: Event, text: str, name: str) -> Explanation | None:
     """Explain a name for which the index offers nothing at all."""
-    found = other_name(event, text, name) or not_on_pypi(case, event, name)
+    found = (
+        mistaken_name(event, text, name)
+        or other_name(event, text, name)
+        or not_on_pypi(case, event, name)
+    )
     if found is not None:
         return found
     index = _index(case, event)
@@ -241,6 +247,8 @@ def _nowhere(case: Case, event: Event, text: str, name: str) -> Explanation | No
         )
     if not index and on_mac(case):
         return unknown_to_pip(event, name)
+    if (found := known_package(case, event, text, name)) is not None:
+        return found
     return explanation(
         event,
         f"The index that was asked has nothing called {name}" + (f": {index}" if index else ""),
@@ -310,6 +318,8 @@ def _outside(
     name, wanted, here = asked
     first, last = versions[0], versions[-1]
     side = Version(wanted)
+    if name == "pytorch":
+        return named_torch(event, wanted)
     if side > last:
         return explanation(
             event,

@@ -87,6 +87,30 @@ _TABLE: dict[str, Text] = {
         ),
         severity=Severity.ERROR,
     ),
+    "trt-no-output": Text(
+        "TensorRT builds an empty network: the ONNX file was not parsed, or has no output marked",
+        "The parser stopped before the end, and the program built what was there. Its own errors "
+        "say at which operator or release of ONNX; programs that do not print them fail here."
+        + _SOUND,
+        (
+            command(
+                "Have TensorRT's own program parse the file: it names the operator",
+                *("trtexec", "--onnx=<model>", "--verbose"),
+                ask={"model": "the path of the .onnx file"},
+                look=True,
+                note="In a program: if not parser.parse(data): print(parser.get_error(0)).",
+            ),
+            code(
+                "Export it again for the ONNX that this TensorRT reads",
+                "the call of torch.onnx.export",
+                "torch.onnx.export(model, x, path, opset_version=11, dynamo=False)",
+                note="TensorRT 7 reads operators up to 11, TensorRT 8 up to 13 to 17. onnxsim "
+                "takes out operators that it does not know.",
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
     "checkpoint-key-missing": Text(
         "The checkpoint has no entry {key}",
         "Programs save checkpoints in different forms: the weights alone, or a dict with the "

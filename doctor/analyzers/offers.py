@@ -11,6 +11,14 @@ from doctor.model.catalog import Catalog
 from doctor.model.issues import Action, Recipe
 
 PYTHONS = tuple(f"3.{minor}" for minor in range(6, 16))
+_OLD_CUDA = (
+    ({"from": "1.4", "before": "1.8"}, "9.2"),
+    ({"from": "1.4", "before": "1.5"}, "10.0"),
+    ({"from": "1.4", "before": "1.9"}, "10.1"),
+    ({"from": "1.5", "before": "1.13"}, "10.2"),
+    ({"from": "1.7", "before": "1.8"}, "11.0"),
+)
+"""Builds of torch for CUDA before 11.1, which the table of architectures leaves out."""
 _USUAL = ("3.12", "3.11", "3.13", "3.10", "3.14", "3.9", "3.8", "3.7", "3.6", "3.15")
 """Minor releases of Python, those that most packages have wheels for first."""
 
@@ -28,7 +36,7 @@ def pythons_of_torch(catalog: Catalog, release: str) -> tuple[str, ...]:
 def cuda_of_torch(catalog: Catalog, release: str) -> tuple[str, ...]:
     """Return the CUDA releases that a release of torch was built for, Linux on x86-64."""
     table = catalog.tables.get("torch-archs")
-    found: list[str] = []
+    found = [cuda for span, cuda in _OLD_CUDA if _covers(span, release)]
     for row in table.rows if table else ():
         if row.get("machine") == "x86_64" and _covers(row.get("torch"), release):
             cuda = row.get("cuda")

@@ -18,11 +18,21 @@ from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence
 from doctor.timelines import names
+from doctor.timelines.names import History
 
 _POSITIONAL = re.compile(
     r"\bTypeError: ([\w.<>]{1,120})\(\) takes (?:from \d{1,2} to )?(\d{1,2}) positional arguments? "
     r"but (\d{1,2}) (?:was|were) given"
 )
+_HOOK = re.compile(
+    r"compute_loss|(?:training|validation|test|predict(?:ion)?|optimizer|lr_scheduler)_step"
+    r"|evaluation_loop|_?(?:save|load|log|maybe)_\w{2,50}|_save|log|configure_\w{2,40}"
+    r"|create_(?:optimizer|scheduler|optimizer_and_scheduler)|get_(?:train|eval|test)_dataloader"
+    r"|_get_\w{2,40}|on_\w{2,50}|prepare_inputs_for_generation|_inner_training_loop"
+    r"|_prepare_\w{2,40}|_init_weights|_set_gradient_checkpointing|_?update_\w{2,40}"
+    r"|tie_weights|resize_token_embeddings|call|build|get_config"
+)
+"""Methods that a package calls, and that programs write anew."""
 _BASES = ("Trainer", "PreTrainedModel", "LightningModule", "Callback", "Layer", "SFTTrainer")
 """Classes whose methods programs override; a message names the deriving class, or none."""
 
@@ -32,6 +42,84 @@ def explain(case: Case) -> Iterator[Explanation]:
     for event in distinct(case, "exception", most=4):
         if not is_passing(event) and (found := _explained(case, event)) is not None:
             yield found
+    for event in distinct(case, "keyword-not-accepted", most=4):
+        if not is_passing(event) and (found := _keyword(case, event)) is not None:
+            yield found
+
+
+def _keyword(case: Case, event: Event) -> Explanation | None:
+    """Explain a hook of a base class that a program wrote anew without one of its parameters."""
+    owner, _, function = event.objects["function"].rpartition(".")
+    parameter = event.objects["name"]
+    bases = [base for base in _BASES if owner == base or owner.endswith(base)]
+    if not owner or not bases or not _HOOK.fullmatch(function) or not parameter.isidentifier():
+        return None
+    owners = owners_of(case, event)
+    if owners and (not owners[0] or owners[0] in NEVER):
+        return None  # the program itself makes the call, with an argument of its own
+    calling = names.distribution_of(owners[0]) or owners[0] if owners else _caller_of(bases[0])
+    history = _parameter(bases[0], function, parameter, calling)
+    since = history.first if history and history.first != history.releases[0] else None
+    gone = history is not None and history.has_left
+    if owner == bases[0] and not owners and history is None:
+        return None
+    came = f": {calling} {_short(since)} added it" if since and not gone else ""
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("*/newer-than-*", "*/older-than-*"),
+        detection=detection(
+            event,
+            f"{calling} hands {parameter} to {owner}.{function}(), which the program wrote anew "
+            "without it",
+            f"{owner} overrides {function}() of {calling}, and was written for a release that did "
+            f"not hand in {parameter}{came}.",
+            recipes=tuple(_for_keyword(calling, function, parameter, since, gone=gone)),
+            name="argument-not-accepted",
+            confidence=Confidence.MEDIUM,
+        ),
+    )
+
+
+def _for_keyword(
+    calling: str, function: str, parameter: str, since: str | None, *, gone: bool
+) -> Iterator[Recipe]:
+    yield code(
+        "Let the method take it, and whatever comes later",
+        f"the class of the program that defines {function}()",
+        f"def {function}(self, ..., {parameter}=None, **kwargs):",
+        before=f"def {function}(self, ...):",
+        note="Where a package brings the class, its newest release mostly takes it.",
+    )
+    if since and not gone:
+        yield Recipe(
+            title=f"Go back to the last {calling} that does not hand it in",
+            steps=(Action(install=(f"{calling}<{_short(since)}",), options=(Option.HOLD_TORCH,)),),
+        )
+    elif NAME.fullmatch(calling) and calling != "torch":
+        yield newest(
+            calling,
+            title=f"Take the newest {calling}, where the program is the newer one",
+            use_if=("the program names no release of it",),
+        )
+
+
+def _short(release: str | None) -> str:
+    return ".".join((release or "").split(".")[:2])
+
+
+def _caller_of(base: str) -> str:
+    """Return the distribution whose base class it mostly is, for a log without frames."""
+    return {"LightningModule": "pytorch-lightning", "Layer": "keras", "SFTTrainer": "trl"}.get(
+        base, "transformers"
+    )
+
+
+def _parameter(base: str, function: str, parameter: str, distribution: str) -> History | None:
+    for signature in names.functions(f"{base}.{function}", distribution):
+        if (found := signature.parameters.get(parameter)) is not None:
+            return found
+    return None
 
 
 def _explained(case: Case, event: Event) -> Explanation | None:

@@ -16,6 +16,8 @@ _SAVED = re.compile(
     r"Can't get attribute '(?P<name>\w{1,100})' on <module '(?P<module>[\w.]{1,160})'"
 )
 _LOADS = re.compile(r"serialization\.py|unpickler|find_class|torch\.load|pickle\.load|joblib")
+_IN_FILE = re.compile(r"on <module '__(?:mp_)?main__' from '[^']{1,300}\.py'>")
+_WORKERS = re.compile(r"multiprocessing|spawn|DataLoader|num_workers|Process\(|Pool\(|ipykernel")
 _CLASS = re.compile(r"[A-Z]\w{2,60}")
 _NEVER = frozenset(
     {"NoneType", "Namespace", "DataFrame", "Series", "Tensor", "Image", "Path", "Popen"}
@@ -27,33 +29,44 @@ _ABOVE, _LONGEST, _MOST = 8, 300, 3
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what is wrong with the program's own classes."""
     for event in distinct(case, "not-picklable", most=_MOST):
-        found = _SAVED.search(event.text)
-        above = case.log.lines[max(0, event.at - _ABOVE) : event.at]
-        if found and any(_LOADS.search(line[:_LONGEST]) for line in above):
+        if (found := saved_object(case, event)) is not None:
             yield _saved(event, found["name"], found["module"])
     for event in distinct(case, "object-attribute-missing", most=_MOST):
         if _is_own(case, event):
             yield _of_two_states(event)
 
 
+def saved_object(case: Case, event: Event) -> re.Match[str] | None:
+    """Return what a file names that this code lacks; None where a worker gets no function."""
+    found = _SAVED.search(event.text)
+    above = case.log.lines[max(0, event.at - _ABOVE) : event.at]
+    if found is None or any(_LOADS.search(line[:_LONGEST]) for line in above):
+        return found
+    script = not any(frames(case, event)) and _IN_FILE.search(event.text)
+    workers = any(_WORKERS.search(line[:_LONGEST]) for line in case.log.lines)
+    return found if script and not workers else None
+
+
 def _saved(event: Event, name: str, module: str) -> Explanation:
-    main = module == "__main__"
+    main = module in ("__main__", "__mp_main__")
+    kind = "class" if name[:1].isupper() else "function"
     return Explanation(
         event=event,
         precision=Precision.EXACT,
         contradicts=("torch/checkpoint-names-a-missing-module",),
         detection=detection(
             event,
-            f"The file was saved by other code: {module} has no class {name} here",
-            "A whole object was saved, and it names its class by module. The code that loads it is "
-            "of another release, branch or fork than the code that saved it.",
+            f"The file was saved by other code: {module} has no {kind} {name} here",
+            f"A whole object was saved, and it names its {kind} by module. The code that loads it "
+            "is of another release, branch or fork than the code that saved it.",
             recipes=(
                 code(
-                    f"Make the class {name} known to the program that loads",
+                    f"Make the {kind} {name} known to the program that loads",
                     "the beginning of the program that loads",
                     f"from my_model import {name}",
-                    use_if=("the class stood in the script that saved the file",),
-                    note="Save the weights alone the next time: torch.save(model.state_dict()).",
+                    use_if=(f"the {kind} stood in the script that saved the file",),
+                    note="Or load a file that holds weights alone, where the project has one. "
+                    "Save them so the next time: torch.save(model.state_dict()).",
                 ),
             )
             if main

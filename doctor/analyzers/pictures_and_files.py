@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
@@ -17,10 +18,87 @@ _OF_OPENCV = ("picture-empty", "picture-channels", "picture-window")
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what is wrong with a picture, a text, a window or a download."""
     known = {event.at for event in case.of(*_OF_OPENCV)}
-    for one in explained(case, _TABLE):
+    table = _TABLE
+    if (text := _not_utf8(case)) is not None:
+        table = {**table, "text-encoding": text}
+    for one in explained(case, table):
         if one.event.kind != "picture-check" or one.event.at not in known:
             yield one
 
+
+_NOT_UTF8 = re.compile(
+    r"'utf-?8' codec can't decode bytes? (?:0x(?P<byte>[0-9a-fA-F]{2}) )?"
+    r"in position (?P<at>\d{1,12})"
+)
+_FIRST = "Python took the bytes for UTF-8, and they are none. "
+
+
+def _not_utf8(case: Case) -> Text | None:
+    """Return what the first byte says that is no UTF-8: another encoding, or no text at all."""
+    found = next(
+        (match for one in case.of("text-encoding") if (match := _NOT_UTF8.search(one.text))), None
+    )
+    if found is None:
+        return None
+    byte, start = (found["byte"] or "").lower(), int(found["at"]) == 0
+    if start and byte in ("ff", "fe"):
+        return Text(
+            "The text file is in UTF-16, and is read as UTF-8",
+            _FIRST + "It begins with the mark of UTF-16, which PowerShell writes with >.",
+            (_AS_UTF8,),
+            precision=Precision.EXACT,
+        )
+    if start and byte in ("80", "89", "8b"):
+        return Text(
+            "A binary file is read as if it were a text",
+            _FIRST + "0x80 begins a file of pickle or torch, 0x89 a picture (PNG).",
+            (_BINARY, _SEE_THE_FILE),
+            precision=Precision.EXACT,
+        )
+    return Text(
+        "The file that is read is not in UTF-8",
+        _FIRST + "It was saved in the encoding of a system (GBK, Windows-1252, Shift-JIS), it is a "
+        "binary file, or it is damaged. Switching Python to UTF-8 changes nothing: it reads UTF-8 "
+        "already.",
+        (_OTHER_ENCODING, _AS_UTF8),
+        precision=Precision.EXACT,
+    )
+
+
+_AS_UTF8 = command(
+    "Write the file anew in UTF-8",
+    *("{python.executable}", "-c"),
+    "import pathlib, sys; p = pathlib.Path(sys.argv[1]); "
+    "p.write_text(p.read_text(encoding=sys.argv[2]), encoding='utf-8')",
+    *("<file>", "<encoding>"),
+    ask={
+        "file": "the file that the program reads there; keep a copy of it",
+        "encoding": "what it is in: utf-16, gbk, cp1252 or shift_jis",
+    },
+)
+_OTHER_ENCODING = code(
+    "Name the encoding that the file is in",
+    "the call of open() or read_csv() in the traceback",
+    'open(path, encoding="gbk")',
+    before="open(path)",
+    note="gbk for Chinese, cp1252 for western Windows, shift_jis for Japanese; latin-1 takes any "
+    "bytes. A checkpoint or a picture is no text: look at the path that is opened.",
+)
+_BINARY = code(
+    "Open it as bytes, or hand in the path of the text file",
+    "the call of open() in the traceback",
+    'open(path, "rb")',
+    before="open(path)",
+    note="A checkpoint is loaded with torch.load(path). Often the option for a list or a config "
+    "was given the weights.",
+)
+_SEE_THE_FILE = command(
+    "See what the file is",
+    *("{python.executable}", "-c", "import sys; print(open(sys.argv[1], 'rb').read(64))"),
+    "<file>",
+    ask={"file": "the file that the program reads there"},
+    look=True,
+)
 
 _TABLE: dict[str, Text] = {
     "picture-empty": Text(

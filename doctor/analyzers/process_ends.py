@@ -26,7 +26,7 @@ from doctor.analyzers.texts import Text, explained
 from doctor.analyzers.windows_ends import of_windows
 from doctor.events.statuses import REPEATED, SIGNALS
 from doctor.model.events import Event, Level
-from doctor.model.issues import Recipe
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.reference import Fault
 from doctor.model.scales import Confidence, Severity
 from doctor.timelines.codes import Code
@@ -87,7 +87,8 @@ def code_of(event: Event) -> Code | None:
         return numbered("signal", SIGNALS.get(said, said.upper()))
     if signal := objects.get("signal"):
         return numbered("signal", signal)
-    return numbered("exit", objects["status"]) if objects.get("status") else None
+    status = objects.get("status") or objects.get("status2") or objects.get("status3")
+    return numbered("exit", status) if status else None
 
 
 def _signal_of(found: Code) -> str:
@@ -104,6 +105,8 @@ def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanatio
         recipes = (_ON_ARM,)
     elif name == "SIGKILL" and any(_BUILDS.search(one) for one in lines_around(case, event, 6, 6)):
         recipes = (*FEWER, killed_for_memory())
+    elif name == "SIGKILL" and any(_LIMIT.search(line[:_LONGEST]) for line in case.log.lines):
+        recipes = (_HIGHER_LIMIT, *recipes)
     elif name == "SIGILL" and any("ollama" in line for line in case.log.lines):
         recipes = (*updates(case), *recipes)
     rank = f" (local rank {event.objects['rank']})" if event.objects.get("rank") else ""
@@ -135,6 +138,17 @@ def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanatio
     )
 
 
+_LIMIT = re.compile(r"\bdocker run\b.{0,200} (?:-m|--m|--memory)[ =]\d{1,6}[bkmgBKMG]?\b")
+_HIGHER_LIMIT = command(
+    "Start the container with a higher limit of memory",
+    *("docker", "run", "--memory=<memory>", "<image>"),
+    ask={
+        "memory": "several times the limit of now, such as 8g",
+        "image": "the image, with the other options",
+    },
+    note="docker inspect shows OOMKilled: true where the limit ended it. Without the option the "
+    "container may take all of the machine's memory.",
+)
 _BUILDS = re.compile(
     r"\b(?:nvcc|cicc|ptxas|cudafe\+\+|hipcc|cc1plus|bindgen_cuda|rustc|cargo build|ninja|cmake"
     r"|setup\.py|g?make\[\d)\b|[Bb]uilding wheel|^\s{0,12}Compiling \S{1,60} v\d"
@@ -179,6 +193,18 @@ _RECIPES: dict[str, tuple[Recipe, ...]] = {
             look=True,
             note="In a virtual machine give it the processor of the host (QEMU and "
             "Proxmox: CPU type host), so that AVX and AVX2 are there.",
+        ),
+        Recipe(
+            title="Compile the package here, for the instructions that this processor has",
+            use_if=("the program is a package of Python, and a compiler is here",),
+            steps=(
+                Action(
+                    install=("<package>",),
+                    options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_BINARY),
+                ),
+            ),
+            ask={"package": "the package whose compiled part ends the process"},
+            note="Of an image take a tag for older processors, or one from before the crash.",
         ),
     ),
     "SIGSEGV": (

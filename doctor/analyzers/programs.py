@@ -17,6 +17,7 @@ from typing import NamedTuple
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text, system_of
 from doctor.analyzers.recipes import LINUX, WINDOWS, by_system, command
+from doctor.analyzers.toolkit_recipes import into_environment
 from doctor.model.events import Event, Level
 from doctor.model.issues import Action, Condition, Range, Recipe
 
@@ -314,6 +315,7 @@ def _nvcc(case: Case, event: Event, program: str) -> Explanation:
             steps=(Action(env={"CUDA_HOME": "<toolkit>", "PATH": "<toolkit>/bin:$PATH"}),),
             ask={"toolkit": "its folder, such as /usr/local/cuda-12.8"},
         ),
+        *into_environment(path),
         Recipe(
             title="Install nvcc and the headers from conda",
             use_if=(

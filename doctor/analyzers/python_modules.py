@@ -19,7 +19,13 @@ from packaging.utils import canonicalize_name
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.compiled_parts import COMPILED, compiled_part, explain_mixed
 from doctor.analyzers.inside_packages import explain_addon
-from doctor.analyzers.inventory import NAME, Caller, Inventory, caller_of, distinct
+from doctor.analyzers.inventory import (
+    NAME,
+    Caller,
+    Inventory,
+    caller_of,
+    distinct,
+)
 from doctor.analyzers.machine import since_command
 from doctor.analyzers.name_findings import (
     explain_hidden,
@@ -28,11 +34,13 @@ from doctor.analyzers.name_findings import (
     explain_standard,
 )
 from doctor.analyzers.own_environments import of_applications
+from doctor.analyzers.own_modules import unknown_module
 from doctor.analyzers.python_names import frames_inside, is_passing
 from doctor.analyzers.releases import TORCH, fit
+from doctor.analyzers.setup_scripts import torch_of_setup
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
-from doctor.model.scales import Confidence, Severity
+from doctor.model.scales import Confidence
 from doctor.timelines import names
 from doctor.timelines.standard_library import standard_module
 
@@ -57,11 +65,6 @@ _SYSTEM_PARTS = {
     "ensurepip": ("python3-venv", "python3-pip"),
     "lib2to3": ("python3-lib2to3", "python3-libs"),
 }
-_OWN = frozenset(
-    {"utils", "models", "model", "src", "lib", "modules", "tools", "config", "configs", "data"}
-    | {"train", "common", "core", "scripts", "networks", "ldm", "options", "dataset", "nodes"}
-)
-"""Folders of programs, which are found only from the folder above them."""
 _ELSEWHERE = {
     "clip": ("OpenAI's CLIP", "git+https://github.com/openai/CLIP.git"),
     "segment_anything": (
@@ -108,7 +111,7 @@ def _explained(case: Case, event: Event, inventory: Inventory) -> Explanation | 
     if package != "distutils" and (since := standard_module(module)):
         return explain_standard(event, inventory, since, f"the module {module}", caller)
     if package == "torch" and module == "torch":
-        return _installed_elsewhere(case, event, "torch")
+        return _installed_elsewhere(case, event, "torch") or torch_of_setup(case, event)
     if "." in module:
         return _inner(case, event, inventory, module, caller)
     name = names.distribution_of(package)
@@ -296,66 +299,7 @@ def _absent(
         )
     if COMPILED.search(package) and caller and caller.kind == "package":
         return compiled_part(event, package, caller)
-    return _unknown(case, event, package)
-
-
-_ADDON = re.compile(r"[/\\](?:custom_nodes|extensions)[/\\][\w.-]{1,80}(?=[/\\])")
-_PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\\/ -]{1,250}")
-
-
-def addon_folder(case: Case, event: Event) -> str:
-    """Return the folder of the add-on whose frame is the last one of a traceback."""
-    for line in reversed(case.log.lines[max(event.at - 12, 0) : event.at + 1]):
-        _, found, after = line[:400].partition('File "')
-        place = _ADDON.search(path := after.partition('"')[0]) if found else None
-        if place is not None and _PATH.fullmatch(folder := path[: place.end()]):
-            return folder
-    return ""
-
-
-def _unknown(case: Case, event: Event, package: str) -> Explanation:
-    """Explain a module that no known distribution brings."""
-    own = package in _OWN
-    return Explanation(
-        event=event,
-        detection=detection(
-            event,
-            f"This Python has no module {package}",
-            f"{package} is mostly a folder of the program itself, which is found when the program "
-            f"is started in the folder that holds it."
-            if own
-            else f"It is not installed for the Python that runs the program, or it is a module of "
-            f"the program that lies in another folder. The distribution that brings it may have "
-            f"another name than {package}.",
-            recipes=_look_for(package, own=own, addon=addon_folder(case, event)),
-            # Mostly it is a module of the program, which no installation brings.
-            severity=Severity.NOTE,
-            confidence=Confidence.LOW,
-            name="module-not-installed",
-        ),
-    )
-
-
-def _look_for(package: str, *, own: bool, addon: str) -> tuple[Recipe, ...]:
-    if own or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", package):
-        return ()
-    if addon:
-        file = addon + ("\\" if "\\" in addon else "/") + "requirements.txt"
-        return (
-            Recipe(
-                title="Install what the add-on lists, into the Python of the program",
-                steps=(Action(run=("{python.executable}", "-m", "pip", "install", "-r", file)),),
-                note="pip in a console of its own mostly belongs to another Python.",
-            ),
-        )
-    return (
-        Recipe(
-            title="Install what the program lists as its requirements",
-            use_if=("the program has a requirements.txt",),
-            steps=(Action(run=("{python.executable}", "-m", "pip", "install", "-r", "<file>")),),
-            ask={"file": "the path of requirements.txt in the program's folder"},
-        ),
-    )
+    return unknown_module(case, event, package)
 
 
 def _not_installed(

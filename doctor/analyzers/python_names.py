@@ -33,8 +33,16 @@ from doctor.analyzers.name_findings import (
     hides,
 )
 from doctor.analyzers.python_path import explain_search_path
-from doctor.analyzers.recipes import again, code, command, newest
+from doctor.analyzers.recipes import again, command, newest
 from doctor.analyzers.releases import fit, narrowed
+from doctor.analyzers.unknown_names import (
+    NAMESPACES,
+    explain_own,
+    explain_present,
+    explain_unknown,
+    for_python,
+    without_version,
+)
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence
@@ -53,8 +61,6 @@ _PASSING = re.compile(
     re.IGNORECASE,
 )
 """What a line says that only reports that a program goes on without something."""
-
-
 _QUOTED = re.compile(r"'[\w.]{1,200}'")
 """A name in a message, such as 'warnings', which says nothing of how grave it is."""
 
@@ -80,9 +86,8 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     module = event.objects.get("module") or _asked_module(case, event, name)
     if not module:
         return None
-    package = module.partition(".")[0]
+    package, path = module.partition(".")[0], event.objects.get("path", "")
     caller = caller_of(case, event, package)
-    path = event.objects.get("path", "")
     if hidden := explain_search_path(case, event, path, package):
         return hidden
     if package != "torch" and standard_module(package):
@@ -94,16 +99,22 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
         return explain_hidden(event, path, package)
     history = names.importable(module, name)
     if history is None and names.module_history(module) is None:
-        return _stranger(case, event, package, name, caller) or _other(event, module, name, caller)
+        return (
+            explain_own(case, event, (module, name), caller)
+            or _stranger(case, event, package, name, caller)
+            or _other(event, module, name, caller)
+            or explain_unknown(event, module, name, caller)
+        )
     elsewhere = explain_elsewhere(case, event, (module, name), caller, history)
     if elsewhere or history is None:
         return elsewhere
     version = inventory.release(history.distribution)
     found = narrowed(fit(history, version), history, _beside(case, event, module, name))
+    found = for_python(found, inventory)
     if caller is None and frames_inside(case, event, package):
         return explain_inconsistent(event, found, module, name)
     if found.way == "present":
-        return explain_inconsistent(event, found, module, name) if version else None
+        return explain_present(event, found, module, name)
     moved = names.importable(module, name, at=version)
     place = moved.moved_to if moved else None
     return explain_release(
@@ -157,9 +168,7 @@ def _beside(case: Case, event: Event, module: str, name: str) -> list[History]:
 
 _IMPORT = re.compile(r"\bfrom ([\w.]{1,200}) import \(?([\w, ]{1,900})")
 
-_LONGEST = 1000
-_LINES = 400
-_SOME = 12
+_LONGEST, _LINES, _SOME = 1000, 400, 12
 
 
 def frames_inside(case: Case, event: Event, package: str) -> bool:
@@ -177,33 +186,9 @@ def _of_python(
 ) -> Explanation | None:
     """Explain a name that a module of the standard library does not have."""
     if name == "__version__":
-        return _without_version(event, module)
+        return without_version(event, module)
     return explain_standard(
         event, inventory, standard_name(module, name), f"{module}.{name}", caller
-    )
-
-
-def _without_version(event: Event, module: str) -> Explanation:
-    """Explain that a module of Python has no version of its own."""
-    return Explanation(
-        event=event,
-        detection=detection(
-            event,
-            f"{module} is Python's own module here, and has no __version__",
-            f"Some modules of Python had one in old releases, and packages of the name {module} on "
-            "PyPI have one. The release of Python is that of its modules.",
-            recipes=(
-                code(
-                    "Ask Python for its release",
-                    "the line in the traceback",
-                    "platform.python_version()",
-                    before=f"{module}.__version__",
-                    note="import platform first. For a package of that name: "
-                    f"importlib.metadata.version('{module}').",
-                ),
-            ),
-            name="name-not-in-python",
-        ),
     )
 
 
@@ -215,7 +200,7 @@ def _other(event: Event, module: str, name: str, caller: Caller | None) -> Expla
     """
     if event.kind != "module-attribute-missing" or not NAME.fullmatch(module) or "." in module:
         return None
-    if caller is None or caller.kind != "project" or module in _NAMESPACES:
+    if caller is None or caller.kind != "project" or module in NAMESPACES:
         return None
     return Explanation(
         event=event,
@@ -259,7 +244,7 @@ def _stranger(
         return None  # the folder of the program itself, or nobody knows where it lies
     distribution = names.distribution_of(package) or package
     own = caller is None
-    if {package, caller.name if caller else ""} & _NAMESPACES:
+    if {package, caller.name if caller else ""} & NAMESPACES:
         return None
     recipes: tuple[Recipe, ...] = ()
     if own and names.distribution_of(package):
@@ -299,9 +284,6 @@ def _stranger(
         ),
     )
 
-
-_NAMESPACES = frozenset({"google", "azure", "nvidia", "zope", "ruamel", "sphinxcontrib", "jaraco"})
-"""Folders that many distributions share: PyPI has other packages, or none, under these names."""
 
 _FOR_EACH_CUDA = frozenset(["cumm", "spconv"])
 """Modules of spconv: PyPI's packages of the same names have no CUDA and overwrite those with it."""

@@ -34,6 +34,8 @@ _SOME = 40
 _ABOVE, _LONGEST = 4, 1000
 _CLASS = re.compile(r"[A-Za-z][a-z0-9]{0,40}[A-Z]\w{2,80}")
 """The name of a class with more than one word: short ones are everybody's."""
+_METHOD = re.compile(r"[A-Z]\w{2,80}\.[a-z]\w{2,80}")
+"""A class with its method: both together are hardly ever anybody else's."""
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -141,7 +143,7 @@ def _signatures(function: str, distribution: str) -> list[Signature]:
 def _only_owner(function: str) -> list[str]:
     """Return the distribution of a class that no other one has, for a log that names none."""
     name = function.removesuffix(".__init__")
-    if not _CLASS.fullmatch(name):
+    if not _CLASS.fullmatch(name) and not _METHOD.fullmatch(name):
         return []
     found = {one.distribution for one in names.functions(function)[:_SOME]}
     return list(found) if len(found) == 1 else []

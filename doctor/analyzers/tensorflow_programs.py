@@ -36,6 +36,35 @@ _TABLE: dict[str, Text] = {
         ),
         precision=Precision.EXACT,
     ),
+    "tf-checkpoint-path": Text(
+        (
+            "TensorFlow finds no checkpoint under {prefix}",
+            "{file} is no checkpoint that TensorFlow can read by this name",
+            "{path} is no checkpoint: it is a folder, or a file that may not be read",
+        ),
+        "A checkpoint of TensorFlow is several files, such as model-1000.index and "
+        "model-1000.data-00000-of-00001. It is named by what they have in common (model-1000), not "
+        "by the folder, and not by one of them." + _SOUND,
+        (
+            command(
+                "See the names in the folder, and hand in what they share before .index",
+                *("{python.executable}", "-c"),
+                "import glob, sys; print([f[:-6] for f in glob.glob(sys.argv[1] + '/*.index')])",
+                "<folder>",
+                ask={"folder": "the folder of the checkpoint"},
+                look=True,
+                note="Where the list is empty, the weights were not downloaded, or git-lfs left "
+                "small files in their place.",
+            ),
+            code(
+                "Have TensorFlow find the newest one in a folder",
+                "the place that restores the checkpoint",
+                "path = tf.train.latest_checkpoint(folder)\nsaver.restore(session, path)",
+                before="saver.restore(session, folder)",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
     "tf-label-out-of-range": Text(
         "Label {label} is beyond the {classes} classes of the model",
         "Labels count from 0, so the largest one is the number of classes minus 1. They start at 1 "

@@ -95,17 +95,27 @@ def _refused(case: Case, event: Event, inventory: Inventory) -> Explanation | No
         not machine or {_SAME.get(machine, machine)} >= {_SAME.get(one, one) for one in machines}
     )
     if pythons and fits and machine and machines and not abis & {"abi3", "none"}:
-        # System and processor are those of the wheel, so that only the Python is left.
-        return explanation(
-            event,
-            f"The wheel of {wanted} is for Python {pythons[-1]}, and this is another Python",
-            f"The end of its name says what a wheel is made for: here {what}. System and processor "
-            "are these; what is left is the release of Python.",
-            (offers.new_environment(pythons[-1]), _right_wheel(python, here), *recipes),
-        )
+        recipes.insert(0, _right_wheel(python, here))
+        return _same_machine(event, (wanted, what), pythons[-1], machines, recipes)
     if pythons and not abis & {"abi3", "none"}:
         recipes.insert(0, offers.new_environment(pythons[-1], use_if=("python --version differs",)))
     return _unclear(event, wanted, what, (_right_wheel(python, here), *recipes))
+
+
+def _same_machine(
+    event: Event, named: tuple[str, str], python: str, machines: list[str], recipes: list[Recipe]
+) -> Explanation:
+    """Explain a wheel for the system and processor that the log shows: the Python is left."""
+    wanted, what = named
+    own = (_native_python(python),) if "macOS" in what and "arm64" in machines else ()
+    return explanation(
+        event,
+        f"The wheel of {wanted} is for Python {python}, and this is another Python",
+        f"The end of its name says what a wheel is made for: here {what}. System and processor "
+        "are these; what is left is the release of Python"
+        + (", or that Python is one for Intel (Rosetta), as an old conda brings." if own else "."),
+        (offers.new_environment(python), *own, *recipes),
+    )
 
 
 def _unclear(event: Event, wanted: str, what: str, recipes: tuple[Recipe, ...]) -> Explanation:
@@ -147,6 +157,21 @@ def _right_wheel(python: str | None, system: str) -> Recipe:
         use_if=(f"its project has one whose name has {tag} and {end} in it",),
         steps=(Action(install=("<wheel>",), options=(Option.HOLD_TORCH,)),),
         ask={"wheel": "the address of that wheel"},
+    )
+
+
+def _native_python(python: str) -> Recipe:
+    """Return the recipe for an environment of conda whose Python is made for Apple's chips."""
+    return Recipe(
+        title=f"Make a conda environment with a Python {python} for Apple's chips",
+        use_if=("platform.machine() prints x86_64, or python comes from conda",),
+        steps=(
+            Action(
+                run=("conda", "create", "-y", "-n", "native", f"python={python}"),
+                env={"CONDA_SUBDIR": "osx-arm64"},
+            ),
+        ),
+        note="Then activate it, and install the wheel there.",
     )
 
 

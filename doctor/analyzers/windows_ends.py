@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.analyzers.case import Case
+from doctor.analyzers.gguf import updates
 from doctor.analyzers.inventory import frames, package_of
-from doctor.analyzers.recipes import WINDOWS, command, newest, variables
+from doctor.analyzers.recipes import WINDOWS, code, command, newest, variables
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 
@@ -48,6 +51,21 @@ _DRIVER = command(
     "take overclocking back, make the paging file larger, and test the memory (mdsched). Where it "
     "ends at once, a package with compiled code does not fit: xformers and bitsandbytes first.",
 )
+_PYTHON = re.compile(r"[Pp]ython|\.py\b|Traceback|\bpip\b|site-packages")
+_NEWEST_PROGRAM = command(
+    "Update the program itself",
+    *("winget", "upgrade", "<program>"),
+    ask={"program": "its name in winget list"},
+    note="A crash in a program's own code is mended by its authors. Where it began with an update, "
+    "go back to the release before.",
+)
+_WITHOUT_GPU = code(
+    "Start it without the GPU, which tells whether the driver or the program is at fault",
+    "the program's settings",
+    "GPU layers: 0",
+    note="Where it runs then, update the driver of the GPU, or choose fewer layers; where it ends "
+    "the same way, the model file or the processor does not fit the program.",
+)
 
 
 def of_windows(case: Case, event: Event, name: str) -> tuple[Recipe, ...]:
@@ -58,6 +76,8 @@ def of_windows(case: Case, event: Event, name: str) -> tuple[Recipe, ...]:
             return (_WITHOUT_AVX2, _LOOK_AT_PROCESSOR)
         return (_LOOK_AT_PROCESSOR,)
     if name == "STATUS_ACCESS_VIOLATION":
+        if not packages and not any(map(_PYTHON.search, case.log.lines)):
+            return (*(updates(case) or (_NEWEST_PROGRAM,)), _WITHOUT_GPU, _DRIVER)
         inner = next((one for one in packages if one in ("xformers", "bitsandbytes")), None)
         first = (newest(inner, title=f"Take the newest {inner}"),) if inner else ()
         return (*first, _WHERE, _DRIVER)

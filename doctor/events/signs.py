@@ -47,6 +47,13 @@ PLACES = (
     ),
     Sign("os", "windows", r"\b(?:fatal )?error (?:LNK|C)\d{4}\b", ("error lnk", "error c")),
     Sign(
+        "os",
+        "windows",
+        r"^(?:\([\w.-]{1,40}\) ?)?(?:PS )?[A-Z]:\\[^>\n]{0,200}> ?"
+        r"(?:docker|python|py|pip|git|conda|wsl|nvidia-smi|\.\\)",
+        (":\\",),
+    ),
+    Sign(
         "os", "macos", r"(?:^|[\s'\"(=,\[`])/(?:opt/homebrew|Users)/", ("/opt/homebrew/", "/users/")
     ),
     Sign(

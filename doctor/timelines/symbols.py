@@ -251,6 +251,7 @@ _OWNERS_BY_NAME = (
     (re.compile(r"_?_?Py[A-Z_]\w|PyInit_"), "python"),
     (re.compile(r"__libc_|__stack_chk|__isoc|__\w{1,40}_chk$|__glibc|__errno_location"), "glibc"),
     (re.compile(r"GOMP_|omp_[gsiud]|__kmpc_"), "openmp"),
+    (re.compile(rf"{_SCOPE}N[rVKRO]{{0,5}}3MPI[\dCD]|ompi_mpi_|MPI_[A-Z]"), "mpi"),
     (re.compile(r"mkl_[a-z]|iJIT_"), "mkl"),
     (re.compile(r"_?_?nvJitLink"), "nvjitlink"),
     (re.compile(r"nvrtc[A-Z]"), "nvrtc"),

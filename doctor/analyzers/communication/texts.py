@@ -37,6 +37,33 @@ def _interface() -> Recipe:
 
 
 REASONS: dict[str, Text] = {
+    "nccl-collectives-differ": Text(
+        "The ranks call different exchanges: NCCL sees it around rank {rank}",
+        "All ranks have to run the same exchanges in the same order. One of them took another way "
+        "through the program: it saves, logs or evaluates alone, or had fewer batches.",
+        (
+            code(
+                "Let all ranks make the call, and only one of them write",
+                "what runs on one rank alone: saving, evaluation, logging",
+                "state = model.state_dict()  # on all ranks\n"
+                "if rank == 0:\n    torch.save(state, path)\ndist.barrier()",
+                before="if rank == 0:\n    trainer.save_checkpoint(path)",
+                note="In Lightning: trainer.save_checkpoint() and self.log(..., sync_dist=True) "
+                "are called on each rank. Each rank needs as many batches: drop_last=True.",
+            ),
+            variables(
+                "Have torch and NCCL name the call in which the ranks part",
+                {
+                    "TORCH_DISTRIBUTED_DEBUG": "DETAIL",
+                    "NCCL_DEBUG": "INFO",
+                    "NCCL_DEBUG_SUBSYS": "COLL",
+                },
+                lasting=False,
+            ),
+        ),
+        precision=Precision.EXACT,
+        severity=Severity.ERROR,
+    ),
     "nccl-shared-memory-denied": Text(
         (
             "NCCL may not make {file}: this user has no right to write in /dev/shm",

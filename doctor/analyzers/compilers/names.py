@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.compilers.gone_names import (
     NEWER_SOURCES,
@@ -10,9 +12,14 @@ from doctor.analyzers.compilers.gone_names import (
     row_of,
     sources_ahead,
 )
-from doctor.analyzers.compilers.own_headers import SUBMODULES, of_sources, unknown_header
+from doctor.analyzers.compilers.own_headers import (
+    SUBMODULES,
+    not_compiled,
+    of_sources,
+    unknown_header,
+)
 from doctor.analyzers.compilers.standards import NEWER_GCC
-from doctor.analyzers.machine import fact_text
+from doctor.analyzers.machine import fact_text, lines_around
 from doctor.analyzers.recipes import LINUX, MACOS, by_system
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
@@ -71,7 +78,7 @@ def header_or_name(case: Case, event: Event) -> Explanation | None:
             return _standard_header(event, name)
         if "." not in name and "/" not in name:
             return None
-        return _source(event, name) if name.endswith(_SOURCES) else _header(case, event, name)
+        return _source(case, event, name) if name.endswith(_SOURCES) else _header(case, event, name)
     if match := compile_pattern(_NAME).search(message):
         groups = {key: value for key, value in match.groups.items() if value}
         for key, name in groups.items():
@@ -99,9 +106,11 @@ def _standard_header(event: Event, name: str) -> Explanation:
     )
 
 
-def _source(event: Event, name: str) -> Explanation | None:
+def _source(case: Case, event: Event, name: str) -> Explanation | None:
     if event.objects.get("file"):
         return None
+    if name.endswith(".o"):
+        return not_compiled(event, name)
     return Explanation(
         event=event,
         detection=detection(
@@ -110,10 +119,20 @@ def _source(event: Event, name: str) -> Explanation | None:
             "The list of sources names a file that the folder does not have: the archive of the "
             "release was packed without it, a checkout lacks its submodules, or the command ran in "
             "another folder. The compiler and CUDA have no part in it.",
-            recipes=of_sources(name),
+            recipes=of_sources(name, checkout=_in_place(case, event)),
             name="source-missing",
         ),
     )
+
+
+_IN_PLACE = re.compile(r"\bsetup\.py\"? (?:build|develop|install)|\brunning build_ext\b")
+_BY_PIP = re.compile(r"pip-(?:install|req-build|build-env)-|Building wheel|builds-v0")
+
+
+def _in_place(case: Case, event: Event) -> bool:
+    """Say whether somebody builds a folder with setup.py, and not pip an archive."""
+    near = [line[:500] for line in lines_around(case, event, 60, 10)]
+    return any(map(_IN_PLACE.search, near)) and not any(map(_BY_PIP.search, near))
 
 
 def _header(case: Case, event: Event, name: str) -> Explanation:

@@ -13,6 +13,7 @@ _UNKNOWN = (
     r"|unknown argument:? '(?P<clang>-[^']{1,120})'"
     r"|unsupported option '(?P<apple>-[^']{1,120})'"
     r"|unsupported argument '(?P<value>[^']{1,60})' to option '(?P<of>-[^']{1,60})'"
+    r"|the clang compiler does not support '(?P<target>-m[^']{1,120})'"
     r"|Unknown option '(?P<nvcc>[^']{1,120})'"
     r"|bad value \([‘'](?P<bad>[^’']{1,60})[’']\) for [‘'](?P<switch>-m\w{1,20}=?)[’']"
     r"|(?:invalid numeric argument|ignoring unknown option) '(?P<cl>[/-][^']{1,120})'"
@@ -54,7 +55,12 @@ def option(case: Case, event: Event) -> Explanation | None:
 
 def _unknown(case: Case, event: Event, groups: dict[str, str]) -> Explanation:
     flag = next(
-        (groups[name] for name in ("gcc", "clang", "apple", "nvcc", "cl") if groups.get(name)), ""
+        (
+            groups[name]
+            for name in ("gcc", "clang", "apple", "target", "nvcc", "cl")
+            if groups.get(name)
+        ),
+        "",
     )
     if groups.get("of"):
         flag = groups["of"] + groups["value"]
@@ -64,8 +70,10 @@ def _unknown(case: Case, event: Event, groups: dict[str, str]) -> Explanation:
     openmp = "openmp" in flag
     if openmp and (system_of(case, event) == "macos" or groups.get("apple")):
         return _apple_openmp(event)
-    if flag == "-march=native" and groups.get("value"):
+    if flag == "-march=native" and (groups.get("value") or groups.get("target")):
         return _native(case, event, compiler)
+    if flag.startswith(_FOR_PROCESSORS):
+        return _built_for_others(event, compiler, flag)
     return Explanation(
         event=event,
         precision=Precision.EXACT,
@@ -125,6 +133,59 @@ def _old_for_arm(event: Event, flag: str) -> Explanation:
                 ),
             ),
             name="compiler-too-old-for-processor",
+        ),
+    )
+
+
+_FOR_PROCESSORS = (
+    "-march",
+    "-mcpu",
+    "-mtune",
+    "-mavx",
+    "-mfma",
+    "-mf16c",
+    "-msse",
+    "-mamx",
+    "-mfpu",
+)
+"""Options that name a processor, or a group of instructions that only some processors have."""
+
+
+def _built_for_others(event: Event, compiler: str, flag: str) -> Explanation:
+    """Explain an option that names a processor of another kind than the compiler's."""
+    short = excerpt(flag, 60)
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{compiler} does not know the option {short}: the build is set for another processor",
+            _why_unknown(compiler, flag),
+            recipes=(
+                Recipe(
+                    title="Tell the build which processor this is, or let it ask the compiler",
+                    use_if=("the build has a switch for ARM or for portable code",),
+                    steps=(
+                        Action(run=("grep", "-rnE", "march|mcpu|mavx|armv8|arm64|aarch64", ".")),
+                    ),
+                    note="In the folder of the sources: Makefile, CMakeLists.txt, setup.py and "
+                    "README show the name of the switch, such as armv8=1 or -DGGML_NATIVE=OFF.",
+                    lasting=False,
+                ),
+                Recipe(
+                    title=f"Put this processor in the place of {short}",
+                    use_if=("the flag stands in the build script, CFLAGS, CXXFLAGS or NVCC_*",),
+                    snippet=Snippet(
+                        where="the Makefile, the setup.py, or the CMakeLists.txt, of the package",
+                        before=short,
+                        after="-mcpu=native",
+                    ),
+                    note="On x86 it is -march=native. -mavx, -msse and __AVX2__ are of x86 alone: "
+                    "leave them out on ARM.",
+                    lasting=False,
+                ),
+            ),
+            name="compiler-option-unknown",
         ),
     )
 
@@ -189,7 +250,7 @@ def _why_unknown(compiler: str, flag: str) -> str:
             "The script is written for Linux alone, unless a newer release of the package knows "
             "Windows."
         )
-    if flag.startswith(("-march", "-mcpu", "-mtune", "-mavx", "-mamx", "-msse", "-mfpu")):
+    if flag.startswith(_FOR_PROCESSORS):
         return (
             "The flag names a processor or instructions that this compiler does not know: it is of "
             "another architecture (x86-64 against ARM), or newer than the compiler."

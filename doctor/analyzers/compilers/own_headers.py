@@ -26,7 +26,7 @@ _IN_SUBMODULE = re.compile(
 )
 
 
-def of_sources(name: str) -> tuple[Recipe, ...]:
+def of_sources(name: str, *, checkout: bool = False) -> tuple[Recipe, ...]:
     """Return what to do about a file of sources that a build names and does not find."""
     newer = Recipe(
         title="Install the newest release, whose archive may have the file",
@@ -36,7 +36,63 @@ def of_sources(name: str) -> tuple[Recipe, ...]:
         steps=(Action(install=("<package>",), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
         ask={"package": "the package that is being built"},
     )
-    return (SUBMODULES, newer) if _IN_SUBMODULE.search(name) else (newer, SUBMODULES)
+    if _IN_SUBMODULE.search(name):
+        return (SUBMODULES, newer)
+    if name.endswith((".c", ".cpp")) and checkout:
+        return (_cythonized(name), SUBMODULES, newer)
+    return (newer, SUBMODULES)
+
+
+def not_compiled(event: Event, name: str) -> Explanation:
+    """Explain an object that the linker is handed and that no compiler has written."""
+    file = name.rpartition("/")[2]
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The linker is handed {file}, which no compiler has written",
+            "The step before compiled nothing there: what an earlier, broken build left behind "
+            "counts as done, ninja is missing, or the paths of the sources lead out of the folder.",
+            recipes=(
+                Recipe(
+                    title="Remove what the earlier build left, and build once more with pip and "
+                    "ninja",
+                    use_if=("the current folder is that of setup.py",),
+                    steps=(
+                        Action(run=("git", "clean", "-fdX", "build")),
+                        Action(install=("ninja",)),
+                        Action(install=(".",), options=(Option.NO_BUILD_ISOLATION,)),
+                    ),
+                    note="The first error of a compiler above the linker's lines, where there is "
+                    "one, is the cause.",
+                ),
+                SUBMODULES,
+            ),
+            name="object-not-compiled",
+        ),
+    )
+
+
+def _cythonized(name: str) -> Recipe:
+    """Return the recipe that makes the C file of a Cython source.
+
+    setuptools asks for the C file of a .pyx where it cannot import Cython.
+    """
+    stem = name.rpartition(".")[0]
+    safe = (
+        stem if re.fullmatch(r"[\w./-]{1,120}", stem) and not stem.startswith("-") else "<source>"
+    )
+    cython = ["cython", *(["--cplus"] if name.endswith(".cpp") else []), f"{safe}.pyx"]
+    return Recipe(
+        title=f"Install Cython for this Python, and let it write {name.rpartition('/')[2]}",
+        use_if=(f"{stem.rpartition('/')[2]}.pyx lies in that folder",),
+        steps=(
+            Action(install=("cython",)),
+            Action(run=("{python.executable}", "-m", *cython)),
+        ),
+        note="Then build again. Without Cython setuptools takes the .pyx for a C file.",
+        ask={"source": "the path of the .pyx file"} if safe == "<source>" else {},
+    )
 
 
 def unknown_header(case: Case, event: Event, name: str) -> Explanation:

@@ -23,6 +23,23 @@ def _keras(pattern: str, title: str, before: str, after: str) -> Former:
 
 ROWS: tuple[Former, ...] = (
     Former(
+        "has no attribute 'tf'",
+        r"module 'keras(?:\.api\._v2\.keras|\.src)?\.backend' has no attribute 'tf'",
+        "keras.backend no longer hands out TensorFlow as K.tf",
+        "Keras before 2.3 imported TensorFlow there. The program means TensorFlow itself.",
+        (
+            Edit(
+                "K.tf.GPUOptions(...)",
+                "import tensorflow as tf\ntf.compat.v1.GPUOptions(...)",
+                "Each K.tf becomes tf. What TensorFlow 2 dropped lies in tf.compat.v1.",
+            ),
+        ),
+        package="keras",
+        pins=("keras==2.2.5", "tensorflow==1.14.*", "h5py<3", "protobuf<3.21"),
+        python="3.7",
+        contradicts=_KERAS_MOVED,
+    ),
+    Former(
         "has no attribute 'decode'",
         r"'str' object has no attribute 'decode'",
         "h5py 3 gives text where this old Keras expects bytes",

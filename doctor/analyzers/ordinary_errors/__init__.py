@@ -28,7 +28,10 @@ from doctor.model.scales import Confidence, Severity
 
 _LONGEST = 1000
 _KINDS = ("exception", "object-attribute-missing")
-_NAME = re.compile(r"\bNameError: (?:global )?name ['‘](?P<name>[A-Za-z_]\w{0,60})['’] is not def")
+_NAME = re.compile(
+    r"(?:\bNameError|\b(?:[Ff]ail(?:ure|ed)|[Ee]rror)\b.{0,80}): (?:global )?"
+    r"name ['‘](?P<name>[A-Za-z_]\w{0,60})['’] is not def"
+)
 _NOTEBOOK = re.compile(r"<ipython-input-|\bCell In ?\[|\bInput In ?\[|ipykernel_\d")
 _CELL = re.compile(r"^(?:<ipython-input-|Cell In|Input In)|[/\\]ipykernel_\d")
 _IMPORTS = {
@@ -102,7 +105,7 @@ def _undefined(case: Case, event: Event, name: str) -> Explanation | None:
         return None  # inside_packages explains names in the files of packages
     if name in _IMPORTS:
         return _said(event, _imported(name, is_cell=is_cell), {"name": name})
-    return _said(event, _CELL_NOT_RUN, {"name": name}) if is_cell else None
+    return _said(event, _CELL_NOT_RUN if is_cell else _NEVER_DEFINED, {"name": name})
 
 
 def _said(event: Event, text: Text, values: dict[str, str]) -> Explanation | None:
@@ -136,6 +139,28 @@ def _imported(name: str, *, is_cell: bool) -> Text:
     )
 
 
+_NEVER_DEFINED = Text(
+    "The program's own code uses {name}, which nothing in it defines",
+    "It is a mistake of that file: an import that is missing or was left out after an error, a "
+    "branch that did not set the name, or files of two states of the program. No package is at "
+    "fault.",
+    (
+        command(
+            "Bring the program up to date",
+            *("git", "pull"),
+            use_if=("the current folder is the program's clone",),
+            note="Such a mistake is mostly mended soon after.",
+        ),
+        code(
+            "See where it should come from, and import or set it above",
+            "the file that the lowest frame of the traceback names",
+            "from <module> import {log.name}",
+            note="An import inside of try: that failed is the usual reason: run it alone to see "
+            "its error.",
+        ),
+    ),
+    precision=Precision.GUESS,
+)
 _CELL_NOT_RUN = Text(
     "The cell that defines {name} has not run in this kernel",
     "A notebook keeps names only of cells that ran to the end since its kernel started. The cell "

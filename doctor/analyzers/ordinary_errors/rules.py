@@ -44,6 +44,26 @@ def _rule(
 _NUMBERS = r"[\d, -]{1,80}"
 RULES = (
     _rule(
+        r"'(?P<name>[A-Z]\w{1,80})' object has no attribute 'module'",
+        "{name} is not wrapped for several GPUs, and the program asks for its .module",
+        "Only DataParallel and DistributedDataParallel have .module, which is the model inside of "
+        "them. On one GPU, or on the CPU, the program has the model itself.",
+        _look(
+            "Take what is inside only where the model is wrapped",
+            'inner = model.module if hasattr(model, "module") else model\ninner.state_dict()',
+            before="model.module.state_dict()",
+            note="Or start it as its README does, on several GPUs with torchrun.",
+        ),
+    ),
+    _rule(
+        r"'(?P<name>(?:Distributed)?DataParallel)' object has no attribute "
+        r"'(?P<asked>\w{1,60})'",
+        "{name} wraps the model: {asked} belongs to the model inside of it",
+        "What wraps a model for several GPUs passes on its call alone. Attributes and methods of "
+        "the model lie in .module.",
+        _look("Ask the model inside", "model.module.{log.asked}", before="model.{log.asked}"),
+    ),
+    _rule(
         r"\bKeyError: [\"(]?(?:None of )?\[?(?:Index\(\[)?['\"](?P<name>[^'\"\n]{1,80})['\"]",
         "The table has no column {name}",
         "pandas looks the name up exactly: capital letters, blanks at the ends and the type count "

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.own_classes import saved_object
 from doctor.analyzers.program_errors.last_layers import last_layer
 from doctor.analyzers.program_errors.model_families import files_of_two_families
 from doctor.analyzers.program_errors.quantized_layers import (
     QUANTIZED_LAYER,
     is_quantized_layer,
 )
+from doctor.analyzers.program_errors.sizes import read_sizes
 from doctor.analyzers.program_errors.texts import EMPTY_CHECKPOINT, OTHER_MODEL, TABLE
 from doctor.analyzers.texts import explained
 
@@ -31,11 +33,11 @@ def explain(case: Case) -> Iterator[Explanation]:
         table = {**table, "checkpoint-shape": OTHER_MODEL}
     elif differing and (text := last_layer(case, differing)) is not None:
         table = {**table, "checkpoint-shape": text}
-    if any(case.of("shapes-differ")) and (text := files_of_two_families(case)) is not None:
+    if (text := files_of_two_families(case) or read_sizes(case)) is not None:
         table = {**table, "shapes-differ": text}
     if is_quantized_layer(case):
         table = {**table, "types-differ": QUANTIZED_LAYER}
-    for one in _once(explained(case, table)):
+    for one in _once(case, explained(case, table)):
         if one.event.kind != "types-differ":
             yield one
         elif (places := _places(one)) == {"cpu"} or places == {"cuda"}:
@@ -44,10 +46,12 @@ def explain(case: Case) -> Iterator[Explanation]:
             yield one  # or else one type lies on the GPU and one not: an issue of devices
 
 
-def _once(found: Iterable[Explanation]) -> Iterator[Explanation]:
+def _once(case: Case, found: Iterable[Explanation]) -> Iterator[Explanation]:
     """Yield the explanations, of the shapes in a checkpoint only the first."""
     is_shown = False
     for one in found:
+        if one.event.kind == "not-picklable" and saved_object(case, one.event) is not None:
+            continue  # own_classes explains it
         if one.event.kind != "checkpoint-shape" or not is_shown:
             yield one
         is_shown = is_shown or one.event.kind == "checkpoint-shape"

@@ -92,6 +92,26 @@ TABLE: dict[str, Text] = {
             ),
         ),
     ),
+    "channels-differ": Text(
+        "A normalisation layer is made for {b} channels, and its input has {a}",
+        (
+            "The layer before it gives another number of channels than the layer was made with: "
+            "the number of classes, of input channels or of features differs between two places "
+            "of the settings, or layers were taken out." + _SOUND
+        ),
+        (
+            code(
+                "Set the same number in all places: where the model is made, and in the settings",
+                "the place that makes the model",
+                "print([(name, one.num_features) for name, one in model.named_modules() "
+                'if "Norm" in type(one).__name__ and hasattr(one, "num_features")])',
+                note="The printed list names the layer. Its size has to be that of the layer "
+                "before it; often the number of classes, or what is joined to the picture, was "
+                "changed in one place alone.",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
     "checkpoint-shape": Text(
         (
             "The checkpoint is of another model: {parameter} is [{file}] there, [{model}] here",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text
-from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.recipes import LINUX, variables
 from doctor.analyzers.undefined_symbols.backends import of_backend
 from doctor.analyzers.undefined_symbols.builds import built_with_other
 from doctor.analyzers.undefined_symbols.cuda import KEYS, of_cuda
@@ -114,6 +114,28 @@ def _see_loaded(title: str, missing: MissingSymbols) -> Recipe:
     )
 
 
+def _loaded_first(name: str, symbol: str) -> tuple[Recipe, ...]:
+    """Return the recipe that loads a library which the file was not linked with."""
+    library = {"openmp": "libgomp.so.1", "mpi": "libmpi.so"}.get(name, "")
+    if name == "mpi" and "3MPI" in symbol:
+        library = "libmpi_cxx.so"
+    if not library or (name == "openmp" and not symbol.startswith("GOMP_")):
+        return ()
+    note = {
+        "openmp": "libgomp comes with gcc: apt install libgomp1, or conda install libgomp.",
+        "mpi": "It has to be the MPI that the file was built with. A build from sources finds it "
+        "by itself with CC=mpicc and CXX=mpicxx; the published wheels need none.",
+    }
+    return (
+        variables(
+            f"Load {library} before the file, which was not linked with it",
+            {"LD_PRELOAD": library},
+            use_if=(LINUX,),
+            note=note[name],
+        ),
+    )
+
+
 def _of_library(case: Case, missing: MissingSymbols, name: str) -> Explanation:
     symbol = short(missing.symbols[0])
     return Explanation(
@@ -127,6 +149,7 @@ def _of_library(case: Case, missing: MissingSymbols, name: str) -> Explanation:
             "system can each have a copy, and the first one that is loaded counts.",
             recipes=(
                 *built_with_other(case, missing.event, name, missing.symbols[0]),
+                *_loaded_first(name, missing.symbols[0]),
                 Recipe(
                     title="Start without LD_LIBRARY_PATH, which may lead to another copy",
                     use_if=("LD_LIBRARY_PATH is set",),
@@ -152,6 +175,8 @@ def _own(case: Case, missing: MissingSymbols) -> Explanation:
         if about_gpu
         else "A source file is missing in the list of the build, or a macro left the function out. "
     )
+    if _is_of_c_library(missing):
+        return _of_wrapped_library(missing, symbol, others)
     return Explanation(
         event=missing.event,
         precision=Precision.EXACT,
@@ -165,6 +190,59 @@ def _own(case: Case, missing: MissingSymbols) -> Explanation:
             recipes=_rebuild(case, about_gpu),
             name="own-symbol-missing",
             captures={"symbol": symbol, "symbol_file": missing.file},
+        ),
+    )
+
+
+_OF_C = re.compile(r"[A-Za-z][a-z0-9]{1,20}_[a-z0-9_]{2,60}")
+
+
+def _is_of_c_library(missing: MissingSymbols) -> bool:
+    """Say whether symbols look like functions of a library of C that a Python module wraps.
+
+    Such a library puts its name before each of its functions: emu_cpu_new of libemu, in pylibemu.
+    """
+    for symbol in missing.symbols:
+        prefix = symbol.partition("_")[0]
+        # In the library itself (libown.so lacks own_start) a part of its own sources is missing.
+        at = missing.file.lower().find(f"lib{prefix}")
+        if at < 1 or not _OF_C.fullmatch(symbol):
+            return False
+    return True
+
+
+def _of_wrapped_library(missing: MissingSymbols, symbol: str, others: str) -> Explanation:
+    name = f"lib{symbol.partition('_')[0]}"
+    return Explanation(
+        event=missing.event,
+        contradicts=OTHER_TORCH,
+        detection=detection(
+            missing.event,
+            f"{missing.file} asks {name} for {symbol}{others}, and the {name} that was loaded "
+            "lacks it",
+            f"{missing.file} wraps the library {name}. The copy that the loader found is older "
+            "than the headers it was built with, or it was not linked at all.",
+            recipes=(
+                _see_loaded(f"See which {name} the file loads", missing),
+                Recipe(
+                    title=f"Build the Python module again, after {name} was brought up to date",
+                    note=f"Remove older copies of {name} first, as those of the distribution.",
+                    steps=(
+                        Action(
+                            install=("<package>",),
+                            options=(
+                                Option.REINSTALL,
+                                Option.NO_DEPS,
+                                Option.NO_CACHE,
+                                Option.NO_BINARY,
+                            ),
+                        ),
+                    ),
+                    ask={"package": "the package of the module, with its release: name==release"},
+                ),
+            ),
+            name="symbol-of-another-library",
+            captures={"symbol": symbol},
         ),
     )
 
@@ -183,7 +261,20 @@ def _rebuild(case: Case, about_gpu: bool) -> tuple[Recipe, ...]:
         ask=package,
     )
     if not about_gpu:
-        return (wheel,)
+        anew = Recipe(
+            title="Build it anew from the project's newest sources, in a clean folder",
+            use_if=("it is built from its sources",),
+            note="Run it in the folder of setup.py. A build folder of an earlier state keeps what "
+            "was compiled from it.",
+            steps=(
+                Action(run=("rm", "-rf", "build")),
+                Action(
+                    install=(".",),
+                    options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+                ),
+            ),
+        )
+        return (wheel, anew)
     clean = Recipe(
         title="Build it in a clean folder, with nvcc and the architecture of the GPU",
         use_if=("it is built from its sources",),

@@ -31,6 +31,12 @@ VOICES = (
                 general=True,
             ),
             Form(
+                "nccl-collectives-differ",
+                r"Your program may be hanging, this may be caused by a collective mismatch around "
+                r"rank (?P<rank>\d{1,6})",
+                ("your program may be hanging",),
+            ),
+            Form(
                 "nccl-shared-memory-denied",
                 r"NCCL WARN.{0,60}(?:Call to shm_open failed|Call to open failed on \S{0,100}"
                 r"|shared memory segment (?P<file>\S{1,100})(?: \(size \d{1,20}\))?)"

@@ -50,6 +50,11 @@ VOICES = (
         "TensorRT",
         (
             Form(
+                "trt-no-output",
+                r"Network must have at least one output",
+                ("network must have at least one",),
+            ),
+            Form(
                 "trt-no-kernel",
                 r"Could not find any implementation for node "
                 r"(?P<node>[^\s)]{1,160}?)\.{0,3}(?:[\s)]|$)",

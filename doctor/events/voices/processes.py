@@ -104,6 +104,25 @@ VOICES = (
                 ("exit status", "exited with", "returncode", "return code"),
                 level=Level.WRAPPER,
             ),
+            # Words of a user, or of docker ps, where the container printed nothing.
+            Form(
+                "exit-status",
+                r"(?i)(?:\b(?:containers?|process|program|server|service|pod|job|worker|image|it|be"
+                r"|to|always|immediately|instantly)|[后就:：])"
+                r"\s{0,2}exit(?:s|ed|ing)? ?(?:due to |with )?"
+                r"(?P<status>13[2-9])(?:[^\w.]|\.?$)|\bExited \((?P<status2>13[2-9])\) "
+                r"|\bexit(?:ing|ed)? due to (?P<status3>13[2-9])\b",
+                (
+                    "exit 13",
+                    "exits 13",
+                    "exited 13",
+                    "exiting 13",
+                    "due to 13",
+                    "exited (13",
+                    "with 13",
+                ),
+                level=Level.WRAPPER,
+            ),
             Form(
                 "exit-status",
                 r"died with <Signals\.(?P<said>SIG[A-Z]{2,6}): (?P<signal>\d{1,2})>",

@@ -23,6 +23,14 @@ VOICES = (
                 ("error", "exception", "outofresources", "interrupt", "unsupported", "timeout"),
                 general=True,
             ),
+            # A logger that leaves the type out.
+            Form(
+                "exception",
+                r"(?i)\b(?:failure|failed|error)\b.{0,80}: "
+                r"(?P<message>name '\w{1,60}' is not defined)",
+                ("' is not defined",),
+                general=True,
+            ),
             Form(
                 "exception",
                 r"^\s{0,40}" + _TYPE + r":?\s{0,200}$",

@@ -33,6 +33,16 @@ VOICES = (
                 ("input to reshape is a tensor",),
             ),
             Form(
+                "tf-checkpoint-path",
+                r"Could not open (?P<path>.{1,300}?): (?:Unknown|FAILED_PRECONDITION|UNKNOWN"
+                r"|PERMISSION_DENIED|Permission denied|Failed precondition): .{0,400}"
+                r"(?:Access is denied|[Ii]s a directory|Permission denied)"
+                r"|Could not open (?P<file>.{1,300}?): DATA_LOSS: not an sstable"
+                r"|Unsuccessful TensorSliceReader constructor: Failed to (?:find any matching files"
+                r" for|get matching files on) (?P<prefix>[^\s:]{1,300}|[A-Za-z]:[^\s:]{1,300})",
+                ("could not open ", "unsuccessful tensorslicereader"),
+            ),
+            Form(
                 "tf-label-out-of-range",
                 r"Received a label value of (?P<label>-?\d{1,9}) which is outside the valid "
                 r"range of "

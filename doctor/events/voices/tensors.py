@@ -51,9 +51,9 @@ VOICES = (
             ),
             Form(
                 "shapes-differ",
-                r"Sizes of tensors must match except in dimension (?P<axis>\d+)\. Expected "
-                r"size (?P<a>\d+) but got size "
-                r"(?P<b>\d+)",
+                r"Sizes of tensors must match except in dimension \d+\. (?:Expected size "
+                r"(?P<a>\d+) but got size (?P<b>\d+)"
+                r"|Got (?P<a2>\d+) and (?P<b2>\d+) in dimension (?P<axis>\d+))",
                 ("sizes of tensors must match",),
             ),
             Form(
@@ -65,6 +65,12 @@ VOICES = (
                 r"\((?P<b2>[\d, ]{1,40})\)|Incompatible shapes?: \[(?P<a3>[\d,]{1,40})\] "
                 r"vs\. \[(?P<b3>[\d,]{1,40})\]",
                 ("got incompatible shapes", "contracting dimensions to have", "incompatible shape"),
+            ),
+            Form(
+                "channels-differ",
+                r"(?P<what>running_mean|running_var|weight) should contain (?P<a>\d+) elements not "
+                r"(?P<b>\d+)",
+                ("should contain ",),
             ),
             Form(
                 "checkpoint-shape",
