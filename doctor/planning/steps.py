@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
@@ -170,6 +170,7 @@ def _install(draft: Draft, around: Environment, facts: Facts) -> Iterator[Step]:
         *(f"{one.name}{extras.get(one.name, '')}{_range(one)}" for one in moved),
         *(f"{name}{extras.get(name, '')}{text}" for name, text in again.items()),
         *held,
+        *_with_more_parts(draft, around, {*again, *apart}),
     ]
     if words and "torch" in around.here and "torch" not in {*draft.picks, *again}:
         words.append(f"torch=={public(around.here['torch'])}")
@@ -227,6 +228,15 @@ def _again(draft: Draft, apart: frozenset[str]) -> Mapping[str, str]:
         and name not in draft.picks
         and name not in apart
     }
+
+
+def _with_more_parts(draft: Draft, around: Environment, named: Set[str]) -> list[str]:
+    """Return what stays in its release and gets another of its parts: `jax[cuda12]==0.8.0`."""
+    return [
+        f"{name}{extras}=={public(around.here[name])}"
+        for name, extras in sorted(_extras(draft).items())
+        if name in around.here and name not in draft.picks and name not in named
+    ]
 
 
 def _stands_alone(part: Part) -> bool:

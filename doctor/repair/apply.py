@@ -13,7 +13,7 @@ from doctor.environments.installer import installed
 from doctor.environments.snapshots import Snapshot, restore, take
 from doctor.environments.variables import variables
 from doctor.fixes.shell import line
-from doctor.host import Host, run
+from doctor.host import CompletedCommand, Host, run
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Progress
 from doctor.model.fixes import Command
@@ -28,7 +28,7 @@ from doctor.repair.new_environment import making, tasks_of
 from doctor.repair.project import edited, put_back, remember, renamed
 from doctor.repair.prove import Attempted
 from doctor.repair.requests import Original, Repair, actionable
-from doctor.repair.trial import removed, why_not
+from doctor.repair.trial import differ, removed, rewritten_by, why_not
 
 _SECONDS, _SILENCE, _LOG = 3600.0, 600.0, 256 << 10
 PROJECT_FILES = ".project"
@@ -166,19 +166,27 @@ def _step(
     program = Host(env=env, cwd=project).which(exact.argv[0])
     if program is None:
         return f"{exact.argv[0]} is not on PATH"
-    ran = run(
-        [program, *exact.argv[1:]],
-        timeout=_SECONDS,
-        silence=_SILENCE,
-        env={**env, **exact.env},
-        cwd=Path(exact.cwd) if exact.cwd else scratch.folder,
-        limit=_LOG,
-        merge=True,
-        tick=lambda passed: progress(label, passed),
-        mark=scratch.mark(),
-        supervisor=scratch.supervisor,
-    )
-    return "" if ran.ok else why_not(ran)
+
+    def ran(more: Mapping[str, str]) -> CompletedCommand:
+        return run(
+            [program, *exact.argv[1:]],
+            timeout=_SECONDS,
+            silence=_SILENCE,
+            env={**env, **exact.env, **more},
+            cwd=Path(exact.cwd) if exact.cwd else scratch.folder,
+            limit=_LOG,
+            merge=True,
+            tick=lambda passed: progress(label, passed),
+            mark=scratch.mark(),
+            supervisor=scratch.supervisor,
+        )
+
+    # uv downloads again what it is to write again; the proof left it in the cache.
+    names = rewritten_by(each.step)
+    if names and ran(OFFLINE).ok and not differ(names, environment):
+        return ""
+    last = ran({})
+    return "" if last.ok else why_not(last)
 
 
 def exactly(command: Command, each: Task, moved: Sequence[Change], place: Path) -> Command:

@@ -45,6 +45,12 @@ def bounds_of(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
     )
 
 
+def absent_bounds(original: Original, here: Mapping[str, str]) -> tuple[Bound, ...]:
+    """Return what the leading lists and the lock ask of packages that are not installed."""
+    every = (*project_lists(original).bounds, *_locked(original))
+    return tuple(one for one in every if one.leads and one.specifier and one.name not in here)
+
+
 def _locked(original: Original) -> Iterator[Bound]:
     """Yield the releases of the project's lock, which leads as its lists do."""
     fact = original.report.observation.facts.get("project.locked")
@@ -168,7 +174,13 @@ def leaves_pins(
     """
     for name, limit in limits.items():
         wanted = named.get(name)
-        if wanted is None or not is_met(here[name], limit):
+        if wanted is None:
+            continue
+        if name not in here:
+            if wanted.startswith("==") and not is_met(wanted[2:], limit):
+                return True
+            continue
+        if not is_met(here[name], limit):
             continue
         fixed = limit.startswith("==") and not (wanted and is_met(here[name], wanted))
         if fixed or (wanted.startswith("==") and not is_met(wanted[2:], limit)):

@@ -36,7 +36,6 @@ _TAG = re.compile(r"^Tag:[ \t]{0,20}([\w.]{1,200}-[\w.]{1,200}-[\w.]{1,300})[ \t
 _NO_PROGRAMS = (".py", ".pyc", ".pyi", ".txt", ".md", ".json", ".h", ".hpp", ".o", ".a", ".dylib")
 _PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How programs of Linux and macOS begin."""
-_MOST_ROWS = 5000
 _HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
 """Endings of files that no program reads; people delete them to make an image smaller."""
 _SPARED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "__pycache__"})
@@ -97,7 +96,9 @@ def changed(one: Distribution) -> str:
                 hashed += 1
                 if hash_of(place, _LARGEST) not in ("", digest):
                     return f"{path} is {_OTHER}"
-    return ""
+    inner = (path for path in every_path(one) if path[:1] not in ("/", "."))
+    gone = (path for path in inner if matters(path, "1") and not (site / path).exists())
+    return next((f"{path} is gone" for path in gone), "")
 
 
 def _apart(there: int, size: int) -> str:
@@ -235,7 +236,7 @@ def listed(one: Distribution) -> frozenset[str]:
 def every_path(one: Distribution) -> tuple[str, ...]:
     """Return all paths of a RECORD, also of programs, data and `.pth` files."""
     with suppress(UnreadableFile):
-        lines = record_of(one).split("\n")[:_MOST_ROWS]
+        lines = record_of(one).split("\n")
         return tuple(line.rsplit(",", 2)[0].strip('"') for line in lines if line)
     return ()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +24,7 @@ from doctor.observe.installed.distributions import installed
 from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import project_lists
 from doctor.repair.commands import Places, host_of
+from doctor.repair.comparing import is_same_error, of_program
 from doctor.repair.ending import Ending, in_vain
 from doctor.repair.limits import without_sources
 from doctor.repair.links import Links, by_links, links_of
@@ -32,7 +32,14 @@ from doctor.repair.modules import Import, concerned, failures, try_imports
 from doctor.repair.nearest import nearest
 from doctor.repair.new_environment import NewEnvironment, unchanged
 from doctor.repair.own_fixes import plans_of_fixes
-from doctor.repair.reading import SOURCE, Unmet, packages_in, read_program, unmet, without_twins
+from doctor.repair.reading import (
+    Unmet,
+    is_spoken_of,
+    packages_in,
+    read_program,
+    unmet,
+    without_twins,
+)
 from doctor.repair.requests import Original, actionable
 from doctor.repair.standing import standing_of
 
@@ -40,7 +47,6 @@ PROGRAM_SECONDS = 600.0
 _IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
 _LOG = 256 << 10
-_PATH = re.compile(r"[/\\]\S{0,1000}")
 OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
 
@@ -81,7 +87,8 @@ class Bench:
     by their steps. `unpruned` is the plan of the program before something was taken out of it,
     `longer` one that ends as much and lifts a package farther.
     `titles` are those of findings of the program on the way, by id. `in_vain` says what was tried
-    and did not let the program end well, with the last line of the program.
+    and did not let the program end well, with the last line of the program. `faults` are doctor's
+    own, with the part of the search that was skipped.
     """
 
     def __init__(self, original: Original, progress: Progress) -> None:
@@ -94,6 +101,7 @@ class Bench:
         self.titles = dict[str, str]()
         self.trials: dict[str, Trial] = {}
         self.in_vain: dict[str, str] = {}
+        self.faults: dict[str, str] = {}
         self._links: Links | None = None
 
     @property
@@ -334,7 +342,8 @@ class Examination:
         self._asked_for = tuple(
             one
             for one in without_twins(unmet(self._problems), self._copy.environment)
-            if self._places.back(one.text) not in known or counted & {one.package, one.wanted}
+            if self._places.back(one.text) not in known
+            or is_spoken_of(one, counted, self._copy.environment)
         )
         if not text and not self._asked_for:
             return report
@@ -354,19 +363,6 @@ class Examination:
             held=self._bench.held,
         )
         return () if found is None else (found,)
-
-
-def is_same_error(one: str, other: str) -> bool:
-    """Say whether two messages differ by the paths of two clones alone."""
-    return _PATH.sub("", one) == _PATH.sub("", other)
-
-
-def of_program(report: Report) -> Report | None:
-    """Return a report with the findings about the output of the program alone; None without any."""
-    found = tuple(
-        one for one in report.findings if any(piece.source == SOURCE for piece in one.evidence)
-    )
-    return msgspec.structs.replace(report, findings=found) if found else None
 
 
 def _for_original(plan: Plan, places: Places) -> Plan:

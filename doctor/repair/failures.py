@@ -165,6 +165,15 @@ def is_another(before: Failure, after: Failure, *words: str) -> bool:
     return before.mark[1] != after.mark[1] and not named
 
 
+def misses(failure: Failure, module: str) -> bool:
+    """Say whether a failure asks for a module, or for a part of a package with that name."""
+    name = re.escape(module)
+    return bool(
+        re.search(rf"No module named ['\"](?:\w{{1,200}}\.){{0,20}}{name}['\"]", failure.error)
+        or re.search(rf"cannot import name ['\"]{name}['\"]", failure.error)
+    )
+
+
 def _lines_apart(before: Failure, after: Failure, moved: Collection[str]) -> int:
     """Return how many lines further the later failure is, where their ways part; 0: unknown."""
     for one, other in zip(before.frames, after.frames, strict=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -22,6 +23,7 @@ from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import unmet_bounds, unmet_words
 from doctor.repair.ending import Ending
 from doctor.repair.examination import OFFLINE, Bench
+from doctor.repair.guarding import faults_in_words, guarded
 from doctor.repair.limits import stale_metadata, within_limits
 from doctor.repair.links import by_links
 from doctor.repair.merging import install_of, moved_names
@@ -30,8 +32,10 @@ from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.prove import Attempted, prove
 from doctor.repair.reading import (
     Unmet,
+    is_spoken_of,
     packages_in,
     packages_of,
+    packages_of_command,
     read_program,
     unmet,
     without_twins,
@@ -86,11 +90,12 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
     several = (plan, *plan.alternatives)
     progress("asking the installer for the nearest releases", 0.0)
-    concerned = _concerned(original)
-    shortest = nearest(report, concerned, unmet(original.problems), original.environment, asked)
+    known = unmet(original.problems), original.environment
+    search = partial(nearest, report, _concerned(original), *known, asked)
+    shortest = guarded(bench, "the search for the nearest releases", search)
     several = (shortest, *several) if shortest is not None else several
     if text:  # what the program needs may be another way than that of the fewest changes
-        several += plans_of_fixes(report, original.environment)
+        several += guarded(bench, "fixes", partial(plans_of_fixes, report, known[1])) or ()
     several = _distinct(tuple(by_links(one, bench.links) for one in several))
     facts = report.observation.facts
     confirmed = (
@@ -111,7 +116,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         plan = _untried(plan, impossible)
     elif ended is not None:
         plan = _beside(plan, ended, () if ended.ok else bench.words_in_vain())
-    remarks = (*remarks, *_let_be(others, plan), *_missed(original, plan))
+    remarks = (*remarks, *_let_be(others, plan), *_missed(original, plan), *faults_in_words(bench))
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
 
 
@@ -139,6 +144,7 @@ def _proved(
             *told[0],
             *_let_be(_still_unmet(original, attempted, told[1]), attempted.plan),
             *_missed(original, attempted.plan),
+            *faults_in_words(bench),
         ),
         titles={**_on_the_way(attempted, bench), **_titles(original.report, attempted)},
     )
@@ -214,12 +220,14 @@ def _read(original: Original, text: str) -> tuple[Original, tuple[Unmet, ...]]:
     if text:
         report = read_program(report, text, asked, environment)
     named = {one.name for one in packages_in(text, environment)} if text else set[str]()
+    if text:
+        named |= {one.name for one in packages_of_command(original.request.program, environment)}
     for found in actionable(report):
         named |= packages_of(found)
     if report.plan is not None:
         named |= {normalize_name(one.name) for one in report.plan.changes}
     problems = without_twins(unmet(original.problems), environment)
-    concerned = [one for one in problems if named & {one.package, one.wanted}]
+    concerned = [one for one in problems if is_spoken_of(one, named, environment)]
     if concerned:
         report = read_program(report, "", asked, environment, concerned)
     watched = frozenset(name for one in concerned for name in (one.package, one.wanted))
@@ -261,7 +269,7 @@ def _concerned(original: Original) -> list[Unmet]:
 
 
 def _is_watched(one: Unmet, original: Original) -> bool:
-    return bool(original.watched & {one.package, one.wanted})
+    return is_spoken_of(one, original.watched, original.environment)
 
 
 def _distinct(plans: Sequence[Plan]) -> tuple[Plan, ...]:

@@ -14,20 +14,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from doctor.environments.environment import Environment
 from doctor.model.fixes import Command, Step
+from doctor.model.issues import Edit
 from doctor.repair.commands import is_inside
 from doctor.repair.failures import Failure
 from doctor.repair.hiding import behind, first_folders
+from doctor.repair.shell_files import Entry
 
 _LIBRARY = re.compile(
     r"ImportError|undefined symbol|symbol lookup error|\.so\b|\.so\.\d|version `|GLIBC"
     r"|\.dylib\b|DLL|[Ss]egmentation|Aborted"
 )
+LISTS = ("PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD")
 _PRELOADED = re.compile(r"[: ]+")
 _OF_THE_USER = re.compile(r"[^\s\"'(]{0,500}(?:[/\\]\.local[/\\]lib|[/\\]Roaming[/\\]Python)[/\\]")
 _KEEP = "Where the variable is set, in a start file of the shell, the job or the image, leave out"
@@ -60,6 +63,26 @@ def without_intruders(
     for file, folder in first_folders(environment):
         if _hides(folder, modules) and (step := _behind(file, folder)) is not None:
             yield f"{folder}, which {file.name} puts first", (step,)
+
+
+def without_lines(
+    failure: Failure,
+    found: Iterable[Entry],
+    environment: Environment,
+    modules: Collection[str],
+    *,
+    by_signal: bool = False,
+) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    """Yield ways to keep out what a file of the shell puts into such a variable."""
+    by_library = by_signal or _LIBRARY.search(failure.chain) or not failure.frames
+    for one in found:
+        outside = not is_inside(str(one.place), environment)
+        matters = _hides(str(one.place), modules) if one.name == "PYTHONPATH" else by_library
+        if outside and matters:
+            edit = Edit(file=str(one.file), before=one.line, after=one.without)
+            what = f"{one.place}, which {one.file.name}:{one.number} puts into {one.name}"
+            title = f"Leave {one.place} out of {one.name} in {one.file.name}"
+            yield what, (Step(title=title, edit=edit),)
 
 
 def _libraries(

@@ -17,6 +17,7 @@ the search begins again: who does not fit it has to move.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -26,7 +27,9 @@ from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
 from doctor.repair.absent import by_absent
 from doctor.repair.advice import by_advice
+from doctor.repair.anew import anew
 from doctor.repair.bounds import (
+    absent_bounds,
     bounds_of,
     broken,
     leaps,
@@ -36,8 +39,10 @@ from doctor.repair.bounds import (
     wishes_of,
 )
 from doctor.repair.by_lists import by_every_list
+from doctor.repair.by_variables import by_settings
 from doctor.repair.ending import Ending
 from doctor.repair.examination import Bench
+from doctor.repair.guarding import guarded
 from doctor.repair.merging import (
     combined,
     contradict,
@@ -47,7 +52,6 @@ from doctor.repair.merging import (
     named_in,
     without,
 )
-from doctor.repair.nearest import nearest
 from doctor.repair.other_releases import OtherReleases
 from doctor.repair.plan_reading import adds_unnamed, installs_nothing_new, taken_away
 from doctor.repair.pruning import pruned, still_needed
@@ -61,7 +65,6 @@ from doctor.repair.unmoved import (
     by_files_of_settings,
     by_namespaces,
     by_reinstalling,
-    by_settings,
     by_switches,
     without_moves,
 )
@@ -100,8 +103,9 @@ class _Search:
         self._others = OtherReleases(self._trials, self._environment, self._goes_on)
         self._bounds = bounds_of(original, self._trials.releases)
         self._wishes = wishes_of(original, self._trials.releases)
-        self._limits: Mapping[str, str] = limits_of(self._bounds)
-        self._forced: Mapping[str, str] = limits_of(self._bounds, forced=True)
+        absent = absent_bounds(original, self._trials.releases)
+        self._limits: Mapping[str, str] = limits_of((*self._bounds, *absent))
+        self._forced: Mapping[str, str] = limits_of((*self._bounds, *absent), forced=True)
         self._listed = frozenset(one.name for one in project_lists(original).bounds)
         self._within = dict(self._limits)
 
@@ -153,7 +157,12 @@ class _Search:
         """
         needed = still_needed(unmet(self._original.problems), moved_names(state.plan))
         needed |= last if len(last) == 1 else frozenset()
-        fewer = pruned(state, self._trials, needed, self._goes_on)
+        fewer = guarded(
+            self._bench,
+            "the search for what the plan does without",
+            lambda: pruned(state, self._trials, needed, self._goes_on),
+        )
+        fewer = fewer if fewer is not None else state
         self._bench.unpruned = state.plan if fewer is not state else None
         return fewer
 
@@ -179,7 +188,7 @@ class _Search:
         # What leaves the lists of the project is tried where nothing else helps.
         for number, way in enumerate((*ways, *beyond, self._by_torch)):
             self._within = dict(self._limits if number < len(ways) else self._forced)
-            found = way(state)
+            found = guarded(self._bench, f"a way out of: {state.ending.why}", partial(way, state))
             if found is not None or self._bench.held != held or not self._goes_on():
                 return found
         if (found := self._by_detours(state)) is None:
@@ -332,7 +341,7 @@ class _Search:
         """Yield the plans for a state: of a whole trial of it, or those of the original."""
         held = self._bench.held
         if not state.plan.steps:
-            if held and (plan := self._anew()) is not None:
+            if held and (plan := anew(self._original, self._trials, held)) is not None:
                 yield plan
             yield from (plan for plan in self._plans if not moved_names(plan) & held)
             return
@@ -344,21 +353,6 @@ class _Search:
             if contradict(state.plan, follow):
                 yield instead(state.plan, follow)
             yield combined(state.plan, follow)
-
-    def _anew(self) -> Plan | None:
-        """Return the plan of the shortest moves for the original, without what has to stay."""
-        original = self._original
-        concerned = [
-            one for one in unmet(original.problems) if original.watched & {one.package, one.wanted}
-        ]
-        return nearest(
-            original.report,
-            concerned,
-            unmet(original.problems),
-            original.environment,
-            self._trials.asking(),
-            held=self._bench.held,
-        )
 
     def _takes_away(self, state: State) -> bool:
         """Say whether the program now asks for the release that the plan took away, and hold it."""

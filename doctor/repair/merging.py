@@ -16,6 +16,7 @@ from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
 from doctor.observe.scene import Distribution
 from doctor.repair.commands import variables
+from doctor.repair.new_environment import beginning
 
 _WITH_VALUE = frozenset(
     {
@@ -131,7 +132,15 @@ def combined(first: Plan, second: Plan) -> Plan:
     for step in second.steps:
         if step not in steps:
             _add(steps, step)
-    return remains_last(instead(first, second, tuple(steps)))
+    return _begun(remains_last(instead(first, second, tuple(steps))))
+
+
+def _begun(plan: Plan) -> Plan:
+    """Return a plan that makes its new environment before everything else."""
+    found = (beginning(plan.steps[number:]) for number in range(1, len(plan.steps)))
+    made = next(filter(None, found), ())
+    rest = (step for step in plan.steps if step not in made)
+    return msgspec.structs.replace(plan, steps=(*made, *rest)) if made else plan
 
 
 def without(plan: Plan, name: str) -> Plan:
@@ -188,7 +197,8 @@ def titled(plan: Plan) -> Plan:
     words += [f"{more} more"] if more else []
     words += [PurePath(one).name for step in plan.steps for one in sources(step)]
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
-    changed = [name for step in plan.steps for name in variables(step) or {}]
+    given = {name: value for step in plan.steps for name, value in (variables(step) or {}).items()}
+    changed = [name for name, value in given.items() if value is not None]
     changed += [PurePath(step.edit.file).name for step in plan.steps if step.edit is not None]
     files = [step.command.argv[-2] for step in plan.steps if step.command and _renames(step)]
     parts = [
@@ -196,6 +206,7 @@ def titled(plan: Plan) -> Plan:
         for verb, names in (
             ("install", words),
             ("remove", gone[:_SHOWN]),
+            ("unset", [name for name, value in given.items() if value is None]),
             ("change", list(dict.fromkeys(changed))),
             ("rename", [PurePath(one).name for one in files]),
         )

@@ -9,6 +9,7 @@ from doctor.environments.environment import Environment
 from doctor.repair.merging import moved_names, without
 from doctor.repair.reading import tops
 from doctor.repair.releases import Shelf
+from doctor.repair.standing import is_later
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import came_late, suspects
 
@@ -136,12 +137,17 @@ class OtherReleases:
         return self._trials.with_release(state, name, release) if release else None
 
     def nearer(self, state: State, found: State, name: str, lines: Sequence[str]) -> State:
-        """Return the state with the nearest release that helps, by halves up to one that does."""
-        release = release_of(found, name)
-        low, high = 0, lines.index(release) if release in lines else 0
+        """Return the state with the nearest release that helps, by halves up to one that does.
+
+        That one may have come with others that it moved, so that it is in none of the `lines`.
+        """
+        release, here = release_of(found, name), self._here[name].version
+        up = is_later(release, here)
+        short = [one for one in lines if is_later(*((release, one) if up else (one, release)))]
+        low, high = 0, len(short)
         while low < high and self._goes_on():
             middle = (low + high) // 2
-            nearer = self._trials.with_release(state, name, lines[middle])
+            nearer = self._trials.with_release(state, name, short[middle])
             if nearer is not None and is_as_far(nearer, found):
                 found, high = nearer, middle
             else:

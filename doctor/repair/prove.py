@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from doctor.repair.bounds import bounds_of, broken, noted
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
 from doctor.repair.failures import came_further, failure_of
+from doctor.repair.guarding import guarded
 from doctor.repair.leading import lead
 from doctor.repair.limits import departures
 from doctor.repair.merging import (
@@ -42,6 +44,7 @@ from doctor.repair.trial import attempt
 _MOST_ROUNDS, _IDLE_ROUNDS, _PLANS = 12, 4, 6
 """Rounds of one plan, and how many of them may end in a failure that was seen before."""
 _NONE_KEEPS = "No plan that keeps to the lists of the project ends well"
+_FAULT = "doctor itself failed in its trial"
 _Found = tuple[tuple[str, str], ...]
 """Ids and titles of findings."""
 
@@ -76,7 +79,8 @@ def prove(
     begun = time.monotonic()
     tried: list[Plan] = []
     best: Attempted | None = None
-    led, leads = lead(plans, original, bench, progress), 0
+    search = partial(lead, plans, original, bench, progress)
+    led, leads = guarded(bench, "the search by the program", search), 0
     if led is not None:
         first = (led, bench.unpruned) if bench.unpruned is not None else (led,)
         leads, known = len(first), [one.steps for one in first]
@@ -84,7 +88,10 @@ def prove(
     plans = without_held(plans, leads, bench.held)
     for number, plan in enumerate(plans[:_PLANS], 1):
         label = f"plan {number} of {len(plans)}, " if len(plans) > 1 else ""
-        done = _in_rounds(plan, original, bench, _labelled(progress, label))
+        rounds = partial(_in_rounds, plan, original, bench, _labelled(progress, label))
+        done = guarded(bench, f"plan {number}", rounds) or Attempted(
+            _proof(plan, ProofVerdict.NOT_POSSIBLE, _FAULT, original)
+        )
         done = done._replace(plan=_with_seconds(done.plan, time.monotonic() - begun))
         if best is None or done.ok or _rank(done.plan) < _rank(best.plan):
             best = done

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import PurePath
 
 import msgspec
@@ -173,6 +174,29 @@ def without_twins(found: Sequence[Unmet], environment: Environment) -> tuple[Unm
     return tuple(one for one in found if one.here or one.wanted not in brought)
 
 
+def is_spoken_of(one: Unmet, named: Collection[str], environment: Environment) -> bool:
+    """Say whether a requirement counts: one of `named` packages has it, or is asked for.
+
+    What asks from below the environment lives with releases of its own: it has to be named itself.
+    """
+    if one.package in named:
+        return True
+    return one.wanted in named and one.package not in _below(environment)
+
+
+@lru_cache(maxsize=64)
+def _below(environment: Environment) -> frozenset[str]:
+    """Return the packages that an environment sees, and does not hold itself."""
+    own = {folder.resolve() for folder in environment.own_folders}
+    lower = [str(one) for one in environment.folders if one.resolve() not in own]
+    held = {one.name for one in installed([str(one) for one in environment.own_folders])}
+    return (
+        frozenset(one.name for one in installed(lower) if one.name not in held)
+        if lower
+        else frozenset()
+    )
+
+
 def _unmet(text: str) -> Unmet | None:
     for pattern in _UNMET:
         found = compile_pattern(pattern).search(text[:800])
@@ -218,6 +242,22 @@ def packages_in(text: str, environment: Environment) -> tuple[Distribution, ...]
     return tuple(one for one in here if names & tops(one))
 
 
+def packages_of_command(
+    program: Sequence[str], environment: Environment
+) -> tuple[Distribution, ...]:
+    """Return the distribution of which a command is a console script, or a module (`-m`)."""
+    words = list(program)
+    module = words[words.index("-m") + 1] if "-m" in words[1:-1] else ""
+    scripts = {PurePath(word).name for word in words[:2]} if not module else set[str]()
+    found = []
+    for one in installed([str(folder) for folder in environment.folders]):
+        paths = (PurePath(path) for path, _ in _all_rows(one) if path.startswith(".."))
+        named = any(path.parts[-2] in ("bin", "Scripts") and path.name in scripts for path in paths)
+        if named or (module and module.partition(".")[0] in tops(one)):
+            found.append(one)
+    return tuple(found)
+
+
 def tops(one: Distribution) -> frozenset[str]:
     """Return the first parts of the paths in a RECORD, for a module without its ending."""
     parts = {PurePath(path).parts[0] for path, _ in _rows(one)}
@@ -225,6 +265,11 @@ def tops(one: Distribution) -> frozenset[str]:
 
 
 def _rows(one: Distribution) -> Iterator[tuple[str, str]]:
+    """Yield path and size of each file in a RECORD that lies in site-packages."""
+    return (row for row in _all_rows(one) if not row[0].startswith(("/", "..")))
+
+
+def _all_rows(one: Distribution) -> Iterator[tuple[str, str]]:
     """Yield path and size of each file in a RECORD."""
     try:
         text = record_of(one)
@@ -233,7 +278,7 @@ def _rows(one: Distribution) -> Iterator[tuple[str, str]]:
     for line in text.split("\n"):
         path, *rest = line.strip().rsplit(",", 2)
         path = path.strip('"')
-        if path and not path.startswith(("/", "..")):
+        if path:
             yield path, rest[-1] if rest else ""
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from doctor.model.fixes import Command, Step
 from doctor.observe.runner.start import CACHES
@@ -76,6 +77,9 @@ _OF_THE_SHELL = re.compile(
 _OF_TOOLS = re.compile(
     r"^(?:PIP|UV|GIT|SSH|XDG|DBUS|DOCTOR|NPM|CI|GITHUB)_|^(?:EDITOR|PAGER|SHLVL)$"
 )
+_A_PROXY = re.compile(r"(?:https?|all|ftp)_proxy", re.IGNORECASE)
+_LOOPBACK = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]")
+_OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|PROXY", re.IGNORECASE)
 _A_NAME = re.compile(r"\b[A-Z][A-Z0-9]{0,40}_[A-Z0-9_]{1,60}\b|\b[A-Z]{5,40}\b")
 """A name of several parts, or of one long word."""
@@ -141,6 +145,29 @@ def spoken_of(failure: Failure, env: Mapping[str, str]) -> tuple[str, ...]:
     ]
     told = [one for one in sorted(env) if env[one] and _says(failure, one, env[one])]
     return tuple(one for one in dict.fromkeys((*told, *named)) if one not in CACHES)
+
+
+def without_proxies(
+    failure: Failure, env: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    """Yield ways around a proxy that a failure speaks of: for this machine alone, then for all.
+
+    Programs read either case: https://requests.readthedocs.io/en/latest/user/advanced/#proxies
+    """
+    given = sorted(name for name in env if env[name] and _A_PROXY.fullmatch(name))
+    parts = [urlsplit(env[name] if "//" in env[name] else f"//{env[name]}") for name in given]
+    hosts = {one.hostname for one in parts if one.hostname}
+    text = failure.chain.lower()
+    if not given or not ("proxy" in text or any(_holds(text, one) for one in hosts)):
+        return
+    if _LOOPBACK.search(text):
+        own = [env.get(name, "") for name in ("NO_PROXY", "no_proxy")]
+        own = [part.strip() for one in own for part in one.split(",") if part.strip()]
+        listed = ",".join(dict.fromkeys((*own, *_OF_THIS_MACHINE)))
+        title = "Let what runs on this machine go past the proxy"
+        command = Command(argv=(), env={"NO_PROXY": listed, "no_proxy": listed})
+        yield "NO_PROXY for this machine", (Step(title=title, command=command),)
+    yield f"{', '.join(given)} unset", leaving_out(given)
 
 
 def suspected(env: Mapping[str, str]) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ _KEYWORDS = frozenset({"then", "do", "else", "{", "(", "!"})
 _OWN_FOLDER = ('$(dirname "$0")', "$(dirname $0)", '$(dirname "${BASH_SOURCE[0]}")')
 _END = re.compile(r"[;&|\n]")
 _NAME = re.compile(r"[A-Za-z_]\w{0,80}")
+_BLANK = re.compile(r"[ \t;]")
+_SETS = re.compile(r"[ \t]{0,40}(?:export[ \t]{1,9})?([A-Z_]{1,40})=")
 _BYTES, _MOST_FILES, _MOST_LINES = 1 << 16, 12, 500
 
 
@@ -87,6 +89,61 @@ def assignments(files: Sequence[Path]) -> Iterator[Assignment]:
                 words = shlex.split(value, comments=True)
                 if len(words) == 1:
                     yield Assignment(file, number, line, name, words[0])
+
+
+class Entry(NamedTuple):
+    """A folder or a library that a line puts into a list, and the line without it."""
+
+    file: Path
+    number: int
+    line: str
+    name: str
+    place: Path
+    without: str
+
+
+def entries(files: Sequence[Path], cwd: Path, names: Sequence[str]) -> Iterator[Entry]:
+    """Yield what the files of a shell put into variables that hold lists, as PYTHONPATH does.
+
+    A line that sets nothing else becomes a comment, or a command loses its variable.
+    """
+    for file in files:
+        text = text_of(file)
+        for number, line in enumerate(text.splitlines()[:_MOST_LINES], 1):
+            found = _SETS.match(line)
+            if found is None or found[1] not in names or text.count(line) > 1:
+                continue
+            start, value, rest = _value_of(line[found.end() :])
+            start += found.end()
+            listed = value.split(":")
+            for one in listed:
+                place = _expanded(one, cwd)
+                others = [other for other in listed if other != one]
+                if place is None:
+                    continue
+                if any(other and found[1] not in other for other in others):
+                    head, tail = line[:start], line[start + len(value) :]
+                    less = f"{head}{':'.join(others)}{tail}"
+                else:
+                    command = rest.strip()
+                    less = command if command and command[0] not in "#;" else f"# {line}"
+                yield Entry(file, number, line, found[1], place, less)
+
+
+def _value_of(text: str) -> tuple[int, str, str]:
+    """Return where the value begins that a line sets, the value, and what follows it."""
+    if text[:1] in ("'", '"'):
+        value, _, rest = text[1:].partition(text[0])
+        return 1, value, rest
+    value = _BLANK.split(text, maxsplit=1)[0]
+    return 0, value, text[len(value) :]
+
+
+def _expanded(word: str, cwd: Path) -> Path | None:
+    """Return the place that a word of a list names; None where the shell alone knows."""
+    for mark in ("$PWD", "${PWD}", "$(pwd)"):
+        word = word.replace(mark, str(cwd))
+    return cwd / word if word and not re.search(r"[$`~]", word) else None
 
 
 def suspected_lines(files: Sequence[Path]) -> tuple[Assignment, ...]:

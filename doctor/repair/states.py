@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -13,18 +15,22 @@ from doctor.base.text import enumerate_words
 from doctor.environments.installer import installed as releases_of
 from doctor.environments.layout import CloneError
 from doctor.fixes import installer
+from doctor.fixes.environments import above, above_note, closed
 from doctor.host import Host
 from doctor.model.checks import Progress
+from doctor.model.facts import Fact
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
 from doctor.model.report import Report
 from doctor.observe.installed.distributions import installed
 from doctor.observe.scene import Distribution
 from doctor.repair.commands import Kind
+from doctor.repair.comparing import of_program
 from doctor.repair.damage import dead_links
 from doctor.repair.ending import Ending
-from doctor.repair.examination import OFFLINE, Bench, Trial, of_program, run_program
+from doctor.repair.examination import OFFLINE, Bench, Trial, run_program
 from doctor.repair.failures import Failure, came_further, failure_of, is_detour
+from doctor.repair.guarding import guarded
 from doctor.repair.hiding import requests_of
 from doctor.repair.links import by_links
 from doctor.repair.merging import (
@@ -88,10 +94,18 @@ class Trials:
 
     def plan_of(self, name: str, release: str) -> Plan:
         """Return the plan that installs a release of a package, and nothing else."""
-        facts = self._original.report.observation.facts
+        facts, first, notes = self._where()
         made = installer.install_set([f"{name}=={release}"], facts)
-        alone = Plan(title="", steps=tuple(Step(command=one) for one in made))
-        return by_links(alone, self._bench.links)
+        steps = (*first, *(Step(command=one) for one in made))
+        return by_links(Plan(title="", steps=steps, notes=notes), self._bench.links)
+
+    def _where(self) -> tuple[Mapping[str, Fact], tuple[Step, ...], tuple[str, ...]]:
+        """Return the facts of what is installed into, the steps that make it, and notes."""
+        facts = self._original.report.observation.facts
+        if why := closed(facts):
+            inner, first = above(facts)
+            return inner, first, (above_note(why),)
+        return facts, (), ()
 
     def _note_detour(self, state: State, found: State, name: str) -> None:
         moved = {name, *(tops(self.here[name]) if name in self.here else ())}
@@ -113,9 +127,12 @@ class Trials:
 
     def plan_of_again(self, packages: Sequence[Distribution]) -> Plan:
         """Return the plan that writes packages once more, and nothing else."""
-        facts = self._original.report.observation.facts
+        facts, first, notes = self._where()
         names = [one.name for one in packages]
         made = installer.install_set([one.requirement for one in packages], facts, again=names)
+        if first:  # what lies below is neither written again nor renamed
+            inner = tuple(Step(command=one) for one in made)
+            return Plan(title="", steps=(*first, *inner), notes=notes)
         links = {link: None for one in packages for link in dead_links(one)}
         aside = [("mv", "-i", str(one), f"{one}.old") for one in links]
         steps = (*(Command(argv=argv) for argv in aside), *made)
@@ -155,9 +172,13 @@ class Trials:
         tasks = tasks_of(plan.steps, self._original.environment)
         if not tasks or any(one.kind is Kind.REFUSED for one in tasks):
             return None
-        try:
-            trial = attempt(plan, tasks, self._original, self._bench, self._progress)
-        except (CloneError, ProjectError):
+
+        def tried() -> Trial | None:
+            with suppress(CloneError, ProjectError):
+                return attempt(plan, tasks, self._original, self._bench, self._progress)
+            return None
+
+        if (trial := guarded(self._bench, f"the trial of {plan.title}", tried)) is None:
             return None
         after = {one.name: one.after for one in trial.changes if one.after}
         self._after[steps_text(plan)] = {**self.releases, **after}
@@ -167,7 +188,8 @@ class Trials:
         """Return the state after a plan, by the program alone."""
         steps = steps_text(plan)
         if steps not in self._ended:
-            self._ended[steps] = self._run(plan, what)
+            ran = partial(self._run, plan, what)
+            self._ended[steps] = guarded(self._bench, f"a run {what}", ran)
         ending = self._ended[steps]
         if ending is not None and not ending.ok and what.startswith("with "):
             self._bench.in_vain[what] = ending.last_line

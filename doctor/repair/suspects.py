@@ -23,6 +23,8 @@ from doctor.repair.failures import Failure
 from doctor.repair.reading import every_line, tops
 
 _MOST, _FILES, _BYTES, _CLASSES, _DEEPEST = 6, 600, 1 << 18, 4, 200
+_BESIDE = 40
+"""Imports of the program's file that may be modules beside it."""
 _QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
 _NAMED = re.compile(r"\b[A-Za-z][\w.-]{2,100}")
 """What may be the name of a package or a module."""
@@ -30,6 +32,7 @@ _WORD = re.compile(r"\b[A-Z][A-Za-z0-9]{3,60}\b")
 _CALLED = re.compile(r"\b([A-Z]\w{2,60})\.\w{1,60}\(\)|'([A-Z]\w{2,60})' object")
 """A class of which a method is called, or an object is spoken of."""
 _PLAIN = re.compile(r"\w{2,100}")
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w[\w., \t]{0,300})", re.MULTILINE)
 _HEAVY = ("torch", "torchvision", "torchaudio", "triton", "pip", "setuptools", "uv")
 _TOGETHER = 1.0
 """Seconds between two packages of one installation."""
@@ -59,11 +62,15 @@ def suspects(
     for rank, name in enumerate(dict.fromkeys(passed), 1):
         add(name, rank, up=True)
     near = [name for name in dict.fromkeys(passed) if name in here][:2]
-    asked = _asked_by(near, here, environment)
+    # What the innermost file imports may be called without a frame of its own: a class that it
+    # inherits from. Where that file is the program's, its object may be of a package below.
+    used = [one for top in _imported(failure) if (one := owners.get(top, "")) in here]
+    own = [] if near else [*dict.fromkeys(used), *_asked_by(used, here, environment)]
+    asked = (*_asked_by(near, here, environment), *own)
     called = [one for pair in _CALLED.findall(failure.error) for one in pair if one]
     found = [one for one in _WORD.findall(failure.error) if _may_be(one)]
     words = list(dict.fromkeys((*called, *found)))
-    for name in asked:
+    for name in dict.fromkeys((*asked, *used)):
         if words and any(_defines(here[name], word) for word in words[:_CLASSES]):
             add(name, 1, up=False)
     late = came_late(here)
@@ -78,6 +85,24 @@ def suspects(
     order = sorted(ranked, key=lambda name: (name not in late, ranked[name][0]))
     far = {name for name, (rank, _) in ranked.items() if rank == len(here) and name not in late}
     return tuple(Suspect(name, ranked[name][1]) for name in order if name not in far)[:_MOST]
+
+
+def _imported(failure: Failure) -> tuple[str, ...]:
+    """Return the modules that the innermost file of a traceback imports, or modules beside it."""
+    found = dict[str, None]()
+    for frame in failure.frames[-1:]:
+        found = dict.fromkeys(_imports_of(Path(frame.path)))
+        folder = Path(frame.path).parent
+        for top in tuple(found)[:_BESIDE] if not frame.top else ():
+            for path in (folder / f"{top}.py", folder / top / "__init__.py"):
+                found |= dict.fromkeys(_imports_of(path))
+    return tuple(found)
+
+
+def _imports_of(path: Path) -> Iterator[str]:
+    text = read_regular(path, _BYTES) or b""
+    for found in _IMPORT.finditer(text.decode("utf-8", "replace")):
+        yield from (one.split()[0].partition(".")[0] for one in found[1].split(",") if one.split())
 
 
 def _spoken(failure: Failure, owners: Mapping[str, str]) -> Iterator[tuple[int, str]]:

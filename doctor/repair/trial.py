@@ -14,6 +14,7 @@ import msgspec
 
 from doctor.base.requirements import normalize_name
 from doctor.base.text import one_line
+from doctor.environments.asking import NO_LIBRARIES, is_of_loader
 from doctor.environments.clone import Clone
 from doctor.environments.environment import Environment
 from doctor.environments.installer import dry_run, installed
@@ -112,9 +113,13 @@ def with_project(
     inner = copy.scratch.folder / "project" / project.name
     copy_project(project, inner)
     places = Places((*there.pairs, (str(project), str(inner))))
-    if any(_is_read(one, original) and _of_project(one, original) for one in tasks):
+    read = read_first(original)
+    if any(_is_read(one, read) and _of_project(one, original) for one in tasks):
         cwd = Path(places.there(str(original.host.cwd)))
-        copy = replace(copy, host=Host(env=copy.host.env, cwd=cwd))
+        env = dict(copy.host.env)
+        if listed := env.get("PYTHONPATH"):  # it may name a folder of the project
+            env["PYTHONPATH"] = places.there(listed)
+        copy = replace(copy, host=Host(env=env, cwd=cwd))
     return copy, places, inner
 
 
@@ -139,12 +144,15 @@ def _renamed_file(task: Task) -> Path | None:
     return Path(argv[-2]) if task.kind is Kind.RENAME else None
 
 
-def _is_read(task: Task, original: Original) -> bool:
-    """Say whether a program meets what a step changes: it reads no list of packages."""
+def _is_read(task: Task, read: Collection[Path]) -> bool:
+    """Say whether a program meets what a step changes: it reads no list of packages.
+
+    `read` are the files that a shell reads before it.
+    """
     edit = task.step.edit
     if edit is None:
         return task.kind is Kind.RENAME
-    return is_setting(edit.file) or Path(edit.file) in read_first(original)
+    return is_setting(edit.file) or Path(edit.file) in read
 
 
 def _of_project(task: Task, original: Original) -> bool:
@@ -214,6 +222,10 @@ class Runner:
         """
 
         def ran(more: Mapping[str, str]) -> CompletedCommand:
+            done = run(more)
+            return run({**more, **NO_LIBRARIES}) if is_of_loader(done) else done
+
+        def run(more: Mapping[str, str]) -> CompletedCommand:
             return run_in(
                 self._copy,
                 command.argv,
@@ -225,15 +237,9 @@ class Runner:
 
         if names := rewritten_by(each.step):
             cached = ran(OFFLINE)
-            if cached.ok and not self._differ(names):
+            if cached.ok and not differ(names, self._copy.environment):
                 return cached
         return ran(OFFLINE if self._original.request.offline else {})
-
-    def _differ(self, names: Collection[str]) -> bool:
-        """Say whether a package is not as its RECORD says: the cache shares its files, perhaps."""
-        folders = [str(one) for one in self._copy.environment.own_folders]
-        found = {one.name: one for one in distributions.installed(folders)}
-        return any(name not in found or changed(found[name]) for name in names)
 
     def _built(self, each: Task) -> str:
         """Return what a step compiles, in words; empty where it installs wheels alone."""
@@ -244,6 +250,13 @@ class Runner:
 
     def _project_or_scratch(self, each: Task) -> Path:
         return self._project if each.kind is Kind.PROJECT else self._copy.scratch.folder
+
+
+def differ(names: Collection[str], environment: Environment) -> bool:
+    """Say whether a package is not as its RECORD says: the cache shares its files, perhaps."""
+    folders = [str(one) for one in environment.own_folders]
+    found = {one.name: one for one in distributions.installed(folders)}
+    return any(name not in found or changed(found[name]) for name in names)
 
 
 def doing(step: Step) -> str:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
 import msgspec
 
 from doctor.model.fixes import Step
 from doctor.model.plans import Plan
 from doctor.repair.beside import beside, own_steps
-from doctor.repair.bounds import unmet_bounds
+from doctor.repair.bounds import project_lists, unmet_bounds
+from doctor.repair.by_variables import by_names
 from doctor.repair.damage import Damage, damaged, damaged_libraries, listed
 from doctor.repair.examination import Bench
-from doctor.repair.failures import is_another
-from doctor.repair.intruders import without_intruders
+from doctor.repair.failures import misses
+from doctor.repair.intruders import LISTS, without_intruders, without_lines
+from doctor.repair.leftovers import leftovers
 from doctor.repair.merging import combined, moved_names
 from doctor.repair.moved import moved_editables, other_sources
 from doctor.repair.plan_reading import set_by
@@ -26,17 +29,14 @@ from doctor.repair.project_settings import every_line, lines_spoken_of
 from doctor.repair.reading import tops
 from doctor.repair.rebuilding import rebuildings
 from doctor.repair.requests import Original
-from doctor.repair.settings import leaving_out, spoken_of, suspected, without_settings
 from doctor.repair.shadows import shadows, unspoken
-from doctor.repair.shell_files import read_first
+from doctor.repair.shell_files import entries, read_first
 from doctor.repair.states import State, Trials, is_as_far
 from doctor.repair.strays import strays
 from doctor.repair.suspects import beneath, suspects
 from doctor.repair.switches import switches
 from doctor.repair.unowned import unowned
 
-_ALONE = 4
-"""Variables that are tried one by one."""
 _FEW = 6
 """Lines of settings that are tried one by one."""
 _HIDDEN = "failure/module-hidden"
@@ -47,7 +47,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
     return (
         by_reinstalling(state, trials, original)
         or _by_files_beside(state, trials, original)
-        or _by_names(state, trials, original)
+        or by_names(state, trials, original)
         or _by_renaming(state, trials, original, bench)
         or _by_settings_of_project(state, trials, original)
         or _by_new_places(state, trials, original)
@@ -55,6 +55,7 @@ def without_moves(state: State, trials: Trials, original: Original, bench: Bench
         or _by_intruders(state, trials, original)
         or by_namespaces(state, trials, original)
         or _by_unowned_files(state, trials, original)
+        or _without_leftovers(state, trials, original)
         or _by_renaming(state, trials, original, bench, unlikely=True)
         or _by_all_of_these(state, trials, original)
     )
@@ -154,7 +155,7 @@ def _by_renaming(
     for shadow in unspoken(*place) if unlikely else shadows(*place, listed):
         plan = combined(state.plan, Plan(title="", steps=(shadow.step,)))
         found = trials.ends(plan, f"with {shadow.file.name} renamed")
-        if found is not None and trials.is_further(state, found, ()):
+        if found is not None and _went_on(state, found, shadow.file, trials):
             known = bench.titles.get(_HIDDEN, "")
             bench.titles[_HIDDEN] = f"{known}; {shadow.words}" if known else shadow.words
             plan = msgspec.structs.replace(
@@ -240,73 +241,6 @@ def _by_new_places(state: State, trials: Trials, original: Original) -> State | 
     return None
 
 
-def by_settings(
-    state: State,
-    trials: Trials,
-    original: Original,
-    goes_on: Callable[[], bool],
-    *,
-    by_value: bool = False,
-) -> State | None:
-    """Return the state without one variable of the shell that the failing packages read."""
-    env = {**original.host.env, **set_by(state.plan)}
-    ways = [what for what, _ in without_settings(state.failure, env, by_value=by_value)]
-    if not by_value:
-        # One run says whether any variable is the matter, of which no message need speak.
-        ways += [name for name in suspected(env) if name not in ways]
-        if not ways or _less(state, trials, ways) is None:
-            return None
-    return _first(state, trials, ways, goes_on)
-
-
-def _by_names(state: State, trials: Trials, original: Original) -> State | None:
-    """Return the state without one variable of the shell that the message speaks of.
-
-    Where it has the value, another failure is a step forward, wherever it lies: the program goes
-    another way then, so that lines tell nothing. Not where it asks for the variable.
-    """
-    env = {**original.host.env, **set_by(state.plan)}
-    other: State | None = None
-    for name in spoken_of(state.failure, env):
-        plan = combined(state.plan, Plan(title="", steps=leaving_out([name])))
-        found = trials.ends(plan, f"with {name} unset")
-        if found is not None and trials.is_further(state, found, [name]):
-            return found
-        valued = name not in state.failure.error
-        if valued and found is not None and is_another(state.failure, found.failure, name):
-            other = other or found
-    return other
-
-
-def _first(
-    state: State, trials: Trials, names: Sequence[str], goes_on: Callable[[], bool]
-) -> State | None:
-    """Return the state without one variable; by halves where there are several."""
-    for name in names[:_ALONE] if len(names) <= _ALONE else ():
-        if not goes_on():
-            return None
-        if (found := _less(state, trials, [name])) is not None:
-            return found
-    if len(names) <= _ALONE:
-        return None
-    half = len(names) // 2
-    for part in (names[:half], names[half:]):
-        if goes_on() and _less(state, trials, part) is not None:
-            return _first(state, trials, part, goes_on)
-    return None
-
-
-def _less(state: State, trials: Trials, names: Sequence[str]) -> State | None:
-    """Return the state without some variables, where the program comes further.
-
-    A failure that names one of them is no step forward: the program asks for it.
-    """
-    plan = combined(state.plan, Plan(title="", steps=leaving_out(names)))
-    what = names[0] if len(names) == 1 else f"{len(names)} variables"
-    found = trials.ends(plan, f"with {what} unset")
-    return found if found is not None and trials.is_further(state, found, names) else None
-
-
 def _by_building(state: State, trials: Trials, original: Original) -> State | None:
     """Return the state with an extension of the project's own that was built again."""
     facts = original.report.observation.facts
@@ -334,7 +268,7 @@ def by_namespaces(
             continue
         plan = combined(state.plan, Plan(title="", steps=(step,)))
         found = trials.ends(plan, f"with {path} renamed")
-        if found is not None and trials.is_further(state, found, ()):
+        if found is not None and _went_on(state, found, file, trials):
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
             return found._replace(plan=plan, again=True)
     return None
@@ -345,23 +279,40 @@ def _by_unowned_files(state: State, trials: Trials, original: Original) -> State
     for file, step, note in unowned(state.failure, trials.here, original.environment):
         plan = combined(state.plan, Plan(title="", steps=(step,)))
         found = trials.ends(plan, f"with {file.name} renamed")
-        if found is not None and trials.is_further(state, found, ()):
+        if found is not None and _went_on(state, found, file, trials):
             plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
             return found._replace(plan=plan, again=True)
     return None
 
 
+def _without_leftovers(state: State, trials: Trials, original: Original) -> State | None:
+    """Return the state without a package of which the metadata alone are left."""
+    facts = original.report.observation.facts
+    wanted = {one.name for one in project_lists(original).bounds}
+    for name, steps, note in leftovers(state.failure, trials.here, wanted, facts):
+        plan = combined(state.plan, Plan(title="", steps=steps))
+        found = trials.ends(plan, f"without {name}")
+        if found is not None and trials.is_further(state, found, [name]):
+            plan = msgspec.structs.replace(found.plan, notes=(*found.plan.notes, note))
+            return found._replace(plan=plan, again=True)
+    return None
+
+
+def _went_on(state: State, found: State, file: Path, trials: Trials) -> bool:
+    """Say whether a program comes further without a file, and does not ask for that one."""
+    asks = not found.ending.ok and misses(found.failure, file.name.partition(".")[0])
+    return trials.is_further(state, found, ()) and not asks
+
+
 def _by_intruders(state: State, trials: Trials, original: Original) -> State | None:
     modules = frozenset(top for one in trials.here.values() for top in tops(one))
     env = {**original.host.env, **set_by(state.plan)}
-    ways = without_intruders(
-        state.failure,
-        env,
-        original.environment,
-        modules,
-        by_signal=(state.ending.code or 0) < 0,
-    )
-    for what, steps in ways:
+    by_signal = (state.ending.code or 0) < 0 or bool(state.ending.signal)
+    around = original.environment
+    ways = without_intruders(state.failure, env, around, modules, by_signal=by_signal)
+    listed = entries(read_first(original), original.host.cwd, LISTS)
+    lines = without_lines(state.failure, listed, around, modules, by_signal=by_signal)
+    for what, steps in (*ways, *lines):
         plan = combined(state.plan, Plan(title="", steps=steps))
         found = trials.ends(plan, f"without {what}")
         if found is not None and trials.is_further(state, found, ()):

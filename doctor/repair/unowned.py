@@ -19,11 +19,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from doctor.base.requirements import normalize_name
 from doctor.environments.environment import Environment
 from doctor.host import read_regular
 from doctor.model.fixes import Command, Step
 from doctor.observe.scene import Distribution
-from doctor.repair.damage import every_path
+from doctor.repair.damage import every_path, listed
 from doctor.repair.failures import Failure
 
 _AT_START = ("sitecustomize", "usercustomize")
@@ -42,17 +43,28 @@ def unowned(
     """Yield such a file, the step that gives it another name, and a note."""
     owned = {one.folder.parent / path for one in here.values() for path in every_path(one)}
     owned |= {folder for path in owned for folder in path.parents}
+    # Where a RECORD cannot be read, nobody can say what lies in the folder of the package.
+    unknown = {normalize_name(one.name) for one in here.values() if not listed(one)}
     found = dict[Path, str]()
     for site in environment.own_folders:
         found |= dict(_named(failure, site, owned))
         found |= dict(_hiding(failure, site, owned))
         found |= dict(_at_start(site, owned))
-    for file, why in list(found.items())[:_MOST]:
+    known = [pair for pair in found.items() if normalize_name(_top(pair[0])) not in unknown]
+    for file, why in known[:_MOST]:
         target = file.with_name(f"{file.name}.old")
         if _SAFE.fullmatch(str(file)) and not target.exists():
             title = f"Rename {file.name}, which no package owns"
             step = Step(title=title, command=Command(argv=("mv", "-i", str(file), str(target))))
             yield file, step, f"{file} belongs to no package: {why}."
+
+
+def _top(file: Path) -> str:
+    """Return the first folder or module below site-packages."""
+    found = next(
+        (one for one in (file, *file.parents) if one.parent.name.endswith("-packages")), file
+    )
+    return found.name.partition(".")[0]
 
 
 def _named(failure: Failure, site: Path, owned: set[Path]) -> Iterator[tuple[Path, str]]:

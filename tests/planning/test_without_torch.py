@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from doctor.model.facts import present
+from doctor.model.facts import absent, present
 from tests.planning.environments import judged, made_up
 
 _MET = {"transformers": "4.46.3", "tokenizers": "0.20.3", "huggingface-hub": "0.26.5"}
@@ -35,3 +35,19 @@ def test_a_package_that_asks_for_a_torch_that_is_not_there_gets_one() -> None:
     assert not plan.leaves
     assert {one.name: one.after for one in plan.changes} == {"torch": "2.13.0"}
     assert plan.title.startswith("Install torch 2.13.0")
+
+
+def test_a_package_that_stays_gets_its_other_part() -> None:
+    """JAX for CUDA 13 on a driver for CUDA 12: the plugin that fits has to come."""
+    plugins = {"jax-cuda13-plugin": "0.8.0", "jax-cuda13-pjrt": "0.8.0"}
+    seen = made_up({"jax": "0.8.0", "jaxlib": "0.8.0", **plugins}, [])
+    driver = {
+        "nvidia.driver_version": present("550.54.15", ""),
+        "host.jetson": absent(""),
+        **{f"package.{name}.version": present(version, "") for name, version in plugins.items()},
+        "package.jax.version": present("0.8.0", ""),
+    }
+    found, _, plan = judged(msgspec.structs.replace(seen, facts={**seen.facts, **driver}))
+    assert "compat/jax-cuda13/driver" in [one.id for one in found]
+    words = [word for step in plan.steps if step.command for word in step.command.argv]
+    assert "jax[cuda12]==0.8.0" in words

@@ -22,7 +22,7 @@ from doctor.model.plans import Plan
 from doctor.observe.installed.distributions import installed
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places
-from doctor.repair.damage import damaged, damaged_libraries, dead_links
+from doctor.repair.damage import changed, damaged, damaged_libraries, dead_links
 from doctor.repair.failures import failure_of
 from doctor.repair.merging import combined
 from doctor.repair.requests import Original
@@ -30,6 +30,7 @@ from doctor.repair.resolve import conflict_words
 from doctor.repair.shadows import shadows
 from doctor.repair.suspects import beneath
 from doctor.repair.trial import Runner
+from tests.sites import install, site_of
 
 
 def _package(site: Path, name: str, tag: str) -> Path:
@@ -268,3 +269,16 @@ def test_a_library_that_is_not_the_one_installed(site: Path) -> None:
     assert told() == ["other/core.so is not the file that was installed"]
     (site / "short" / "core.so").write_bytes(b"\x7fELF")
     assert told() == ["short/core.so is cut off: 4 bytes of 49"]
+
+
+def test_a_data_file_that_is_gone_is_damage(tmp_path: Path) -> None:
+    """A theme names its settings `theme.conf`; a licence or a test is no matter."""
+    prefix = tmp_path / "env"
+    files = {"theme/__init__.py": "", "theme/theme.conf": "[theme]", "theme/tests/data.txt": "x"}
+    install(prefix, "theme", "1.0", files=files)
+    site = site_of(prefix)
+    (one,) = installed([str(site)])
+    (site / "theme/tests/data.txt").unlink()
+    assert changed(one) == ""
+    (site / "theme/theme.conf").unlink()
+    assert changed(one) == "theme/theme.conf is gone"

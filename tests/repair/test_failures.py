@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from doctor.repair.ending import Ending
-from doctor.repair.failures import came_further, failure_of, is_detour
+from doctor.repair.failures import came_further, failure_of, is_detour, misses
 
 _SITE = "/env/lib/python3.11/site-packages"
 
@@ -142,3 +142,13 @@ def test_a_crash_is_told_by_its_signal(code: int, text: str, words: str, why: st
     ending = Ending(code=code, text=text)
     assert ending.words == words
     assert ending.why == (why or (f"{ending.signal}: {text.strip()}" if text else ""))
+
+
+def test_a_program_that_asks_for_a_file_misses_it() -> None:
+    for text in (
+        "ImportError: cannot import name 'serialization' from partially initialized module 'onnx'",
+        "ModuleNotFoundError: No module named 'onnx.serialization'",
+    ):
+        assert misses(failure_of(text), "serialization")
+        assert not misses(failure_of(text), "serial")
+        assert not misses(failure_of(text), "onnx")

@@ -15,7 +15,13 @@ from doctor.model.fixes import Step
 from doctor.repair.commands import variables
 from doctor.repair.failures import failure_of, is_another
 from doctor.repair.intruders import without_intruders
-from doctor.repair.settings import leaving_out, spoken_of, suspected, without_settings
+from doctor.repair.settings import (
+    leaving_out,
+    spoken_of,
+    suspected,
+    without_proxies,
+    without_settings,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
 _SYMBOL = failure_of("ImportError: /env/libtorch.so: undefined symbol: ncclFoo")
@@ -194,3 +200,19 @@ def test_a_failure_that_asks_for_the_variable_is_no_step_forward() -> None:
     assert not is_another(before, asks, "LAB_APP")
     assert is_another(before, failure_of("Error: no table users\n"), "LAB_APP")
     assert not is_another(before, before, "LAB_APP")
+
+
+def test_a_proxy_goes_where_the_failure_speaks_of_it() -> None:
+    """What runs on this machine goes past it first; an address without a scheme is one as well."""
+    env = {"https_proxy": "http://me:secret@proxy.lab:3128", "NO_PROXY": "lab", "HOME": "/root"}
+    far = failure_of("ProxyError('Unable to connect to proxy', OSError('403 Forbidden'))")
+    near = failure_of("ProxyError: cannot reach http://127.0.0.1:8000/ through the proxy")
+    assert [what for what, _ in without_proxies(far, env)] == ["https_proxy unset"]
+    first, last = without_proxies(near, env)
+    listed = "lab,localhost,127.0.0.1,::1"
+    assert _set_by([first]) == [{"NO_PROXY": listed, "no_proxy": listed}]
+    assert _set_by([last]) == [{"https_proxy": None}]
+    named = failure_of("gaierror: cannot resolve gate.lab")
+    assert [*without_proxies(named, {"ALL_PROXY": "gate.lab:80"})]
+    assert not [*without_proxies(named, {"ALL_PROXY": "http://proxy.lab"})]
+    assert not [*without_proxies(far, {"HOME": "/root"})]

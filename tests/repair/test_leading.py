@@ -170,3 +170,68 @@ def test_what_came_late_goes_back_as_far_as_it_has_to(tmp_path: Path) -> None:
     plan = _plan(made, code, LAB_MODE="old")
     assert _moves(plan) == [("late", "1.1")]
     assert any(step["argv"] == ["unset", "LAB_MODE"] for step in plan["steps"])
+
+
+def test_a_plug_in_of_which_the_metadata_alone_are_left_goes(tmp_path: Path) -> None:
+    """Its host loads every entry point of a group; no index has the plug-in any more."""
+    made = house(tmp_path, {"other==1.0": ()}, "other==1.0")
+    loads = (
+        "from importlib.metadata import entry_points\n"
+        "for one in entry_points(group='host.plugins'): one.load()\n"
+    )
+    make_wheel(made.wheels, "host", "1.0", code=loads)
+    points = "[host.plugins]\nmain = plug.main:run\n"
+    more = {"plug/main.py": "", "plug-1.0.dist-info/entry_points.txt": points}
+    make_wheel(made.wheels, "plug", "1.0", more=more)
+    made.install("--no-deps", "host==1.0", "plug==1.0")
+    for path in ("main.py", "__init__.py"):
+        (made.packages / "plug" / path).unlink()
+    (made.wheels / "plug-1.0-py3-none-any.whl").unlink()
+    plan = _plan(made, "import host\n")
+    assert [(one["name"], one["from"], one["to"]) for one in plan["changes"]] == [
+        ("plug", "1.0", None)
+    ]
+
+
+def test_a_file_that_the_program_asks_for_keeps_its_name(tmp_path: Path) -> None:
+    """Without it the failure is another one, and no step forward."""
+    made = house(tmp_path, {"other==1.0": ()}, "other==1.0")
+    for release, ok in (("1.0", False), ("1.1", True)):
+        code = "from lower import part\n" if ok else "from lower import gone\n"
+        more = {"upper/middle.py": code}
+        make_wheel(made.wheels, "upper", release, code="from upper import middle\n", more=more)
+    make_wheel(made.wheels, "lower", "1.0", code="part = 1\n")
+    made.install("--no-deps", "upper==1.0", "lower==1.0")
+    record = next(made.packages.glob("upper-1.0.dist-info")) / "RECORD"
+    lines = record.read_text().splitlines()
+    record.write_text("\n".join(one for one in lines if "middle" not in one) + "\n")
+    plan = _plan(made, "import upper\n")
+    assert _moves(plan) == [("upper", "1.1")]
+    assert len(plan["steps"]) == 1
+
+
+def test_what_is_absent_comes_in_the_release_that_the_project_pins(tmp_path: Path) -> None:
+    made = house(tmp_path, {"other==1.0": (), "lost==1.0": (), "lost==1.1": ()}, "other==1.0")
+    (tmp_path / "requirements.txt").write_text("other\nlost==1.0\n")
+    plan = _plan(made, "import other\nimport lost\n")
+    assert [(one["name"], one["from"], one["to"]) for one in plan["changes"]] == [
+        ("lost", None, "1.0")
+    ]
+
+
+def test_a_folder_that_a_script_puts_first_is_left_out_of_its_line(tmp_path: Path) -> None:
+    made = house(tmp_path, {"other==1.0": ()}, "other==1.0")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "other.py").write_text("OLD = True\n")
+    script = tmp_path / "run.sh"
+    script.write_text("export PYTHONPATH=$PWD/old\npython -c 'import other; other.__version__'\n")
+    said = doctor(
+        *("fix", "--python", made.python, "--no-canaries", "--offline", "--prove"),
+        *("--format", "json", "--", "bash", "run.sh"),
+        cwd=tmp_path,
+        env=made.env,
+    )
+    plan = said.report["plan"]
+    assert plan["proof"]["verdict"] == "proved", said.out
+    (step,) = plan["steps"]
+    assert step["edit"]["after"] == "# export PYTHONPATH=$PWD/old"

@@ -123,3 +123,14 @@ def test_what_is_removed_and_installed_is_not_written_once_more() -> None:
     assert combined(first, again).steps == first.steps
     other = _plan("uv pip install --python P --no-deps --reinstall-package more more==1")
     assert len(combined(first, other).steps) == 3
+
+
+def test_a_new_environment_is_made_before_everything_else() -> None:
+    """A variable was the first part of the cure, a package of a closed environment the second."""
+    make = Step(command=Command(argv=("uv", "venv", "--system-site-packages", ".venv-above")))
+    install = Step(command=Command(argv=(".venv-above/bin/python", "-m", "pip", "install", "a==1")))
+    unset = Step(command=Command(argv=("unset", "LAB_FLAGS")))
+    first = Plan(title="", steps=(unset,))
+    both = combined(first, Plan(title="", steps=(make, install)))
+    assert both.steps == (make, unset, install)
+    assert combined(both, Plan(title="", steps=(make, install))).steps == both.steps

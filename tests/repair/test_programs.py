@@ -16,7 +16,8 @@ from doctor.environments.environment import environment_at
 from doctor.host import Host
 from doctor.model.plans import ProofVerdict
 from doctor.pipeline.requests import CheckRequest, ObserveRequest
-from doctor.repair import trial
+from doctor.repair import fix as repair_fix
+from doctor.repair import leading, other_releases, trial
 from doctor.repair.commands import host_of
 from doctor.repair.fix import fix
 from doctor.repair.reading import packages_in, unmet
@@ -251,3 +252,29 @@ def test_a_folder_of_a_cache_that_a_plan_sets_is_not_made_for_a_proof() -> None:
     clone = Host(env={"TORCH_EXTENSIONS_DIR": "/clone/extensions"})
     found = host_of(clone, {"TORCH_EXTENSIONS_DIR": "/home/me/anew", "MAX_JOBS": "1"})
     assert found.env == {"TORCH_EXTENSIONS_DIR": "/clone/extensions", "MAX_JOBS": "1"}
+
+
+def test_a_fault_of_doctor_skips_a_part_of_the_search_and_is_told(
+    calm: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("nobody ran this before")
+
+    for name, value in calm.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(leading, "by_switches", fails)
+    monkeypatch.setattr(other_releases, "suspects", fails)
+    monkeypatch.setattr(repair_fix, "nearest", fails)
+    observe = ObserveRequest(python=str(calm.python), project=tmp_path, canaries=False)
+    request = FixRequest(
+        check=CheckRequest(observe=observe),
+        prove=True,
+        program=(str(calm.python), "-c", "import graph"),
+        offline=True,
+    )
+    repair = fix(request).repair
+    assert repair.plan.proof is not None
+    assert repair.plan.proof.verdict is ProofVerdict.PROVED
+    told = [one for one in repair.remarks if "ZeroDivisionError: nobody ran this before" in one]
+    assert told
+    assert all(one.startswith("Skipped, since doctor itself failed in it: ") for one in told)

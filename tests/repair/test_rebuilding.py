@@ -9,8 +9,9 @@ import pytest
 from doctor.model.facts import present
 from doctor.model.plans import Plan
 from doctor.observe.installed.distributions import installed
+from doctor.repair.comparing import is_same_error
 from doctor.repair.ending import Ending
-from doctor.repair.examination import Trial, is_same_error
+from doctor.repair.examination import Trial
 from doctor.repair.failures import failure_of
 from doctor.repair.merging import sources, titled
 from doctor.repair.prove import goes_back

@@ -9,7 +9,7 @@ import pytest
 from doctor.repair.failures import failure_of
 from doctor.repair.project import edited
 from doctor.repair.project_settings import every_line, lines_spoken_of
-from doctor.repair.shell_files import shell_files
+from doctor.repair.shell_files import entries, shell_files
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,22 @@ def _project(folder: Path) -> None:
         "PYTHONSAFEPATH=1\n"
         "HOSTS=$(hostname)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "without"),
+    [
+        ("export PYTHONPATH={}/old", "# export PYTHONPATH={}/old"),
+        ("export PYTHONPATH=$PWD/old:$PYTHONPATH", "# export PYTHONPATH=$PWD/old:$PYTHONPATH"),
+        ('export PYTHONPATH="lab:$PWD/old"', 'export PYTHONPATH="lab"'),
+        ("PYTHONPATH=./old python x.py", "python x.py"),
+        ("PYTHONPATH=$LAB/old python x.py", ""),
+    ],
+)
+def test_a_folder_that_a_line_puts_first(tmp_path: Path, line: str, without: str) -> None:
+    file = tmp_path / "run.sh"
+    file.write_text(f"set -e\n{line.format(tmp_path)}\n")
+    found = [*entries((file,), tmp_path, ("PYTHONPATH",))]
+    old = [one for one in found if one.place == tmp_path / "old"]
+    assert [one.without for one in old] == ([without.format(tmp_path)] if without else [])
+    assert all(one.number == 2 for one in old)

@@ -78,3 +78,58 @@ def test_a_message_without_a_traceback_names_packages_as_they_are(tmp_path: Path
     assert found == ["docs-help", "used", "frames"]
     traced = f'Traceback (most recent call last):\n  File "/p/x.py", line 1\nValueError: {text}'
     assert suspects(failure_of(traced), here, around) == ()
+
+
+def test_what_the_program_itself_imports_defines_the_class_of_the_message(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    _package(site, "base", code="class Engine:\n    pass\n")
+    _package(site, "other", late=True)
+    real = environment_at(Path(sys.executable), Host())
+    around = msgspec.structs.replace(real, root=tmp_path, folders=(site,))
+    here = {one.name: one for one in installed([str(site)])}
+    program = tmp_path / "program.py"
+    program.write_text("import os, other\nfrom base.engine import create\n")
+    text = (
+        f'Traceback (most recent call last):\n  File "{program}", line 3, in <module>\n'
+        "AttributeError: 'Engine' object has no attribute 'execute'"
+    )
+    found = suspects(failure_of(text), here, around)
+    assert [one.name for one in found] == ["other", "base"]
+
+
+def test_a_class_of_what_a_module_beside_the_program_stands_on_is_suspected(tmp_path: Path) -> None:
+    """The program's object comes from a package that neither its file nor that of it imports."""
+    site = tmp_path / "site-packages"
+    _package(site, "wrapper", "base")
+    _package(site, "base", code="class Engine:\n    pass\n")
+    _package(site, "other", code="class Engineer:\n    pass\n")
+    real = environment_at(Path(sys.executable), Host())
+    around = msgspec.structs.replace(real, root=tmp_path, folders=(site,))
+    here = {one.name: one for one in installed([str(site)])}
+    program = tmp_path / "program.py"
+    program.write_text("from shop import db\n")
+    (tmp_path / "shop.py").write_text("from wrapper import Database\nimport other\n")
+    text = (
+        f'Traceback (most recent call last):\n  File "{program}", line 3, in <module>\n'
+        "AttributeError: 'Engine' object has no attribute 'execute'"
+    )
+    found = suspects(failure_of(text), here, around)
+    assert [one.name for one in found] == ["base"]
+
+
+def test_the_class_that_the_innermost_file_inherits_from_is_suspected(tmp_path: Path) -> None:
+    """A base class written in C, or called with wrong arguments, has no frame of its own."""
+    site = tmp_path / "site-packages"
+    _package(site, "service", "calls; extra == 'full'")
+    _package(site, "calls", code="class Client:\n    pass\n")
+    _package(site, "late", late=True)
+    real = environment_at(Path(sys.executable), Host())
+    around = msgspec.structs.replace(real, root=tmp_path, folders=(site,))
+    here = {one.name: one for one in installed([str(site)])}
+    (site / "service" / "testing.py").write_text("import calls\n\nclass Own(calls.Client): ...\n")
+    text = (
+        f'Traceback (most recent call last):\n  File "{site}/service/testing.py", line 3\n'
+        "TypeError: Client.__init__() got an unexpected keyword argument 'app'"
+    )
+    found = suspects(failure_of(text), here, around)
+    assert sorted(one.name for one in found) == ["calls", "service"]

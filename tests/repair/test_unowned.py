@@ -45,3 +45,19 @@ def test_what_hides_what_failed_and_what_runs_at_each_start(tmp_path: Path) -> N
     ]
     (site / "table.so").rename(site / "table.so.old")
     assert found("AttributeError: module 'table' has no attribute 'x'") == start
+
+
+def test_a_file_of_a_large_package_is_no_stray(tmp_path: Path) -> None:
+    """`onnx` lists 6,500 files; where a RECORD is gone, nobody knows what a package has."""
+    prefix = tmp_path / "env"
+    files = {"large/__init__.py": "", **{f"large/a{number}.txt": "" for number in range(6000)}}
+    install(prefix, "large", "1.0", files={**files, "large/last.py": ""})
+    info = install(prefix, "cut", "1.0", files={"cut/part.py": ""})
+    (info / "RECORD").unlink()
+    site = site_of(prefix)
+    real = environment_at(Path(sys.executable), Host())
+    around = msgspec.structs.replace(real, root=prefix, folders=(site,))
+    here = {one.name: one for one in installed([str(site)])}
+    for path in ("large/last.py", "cut/part.py"):
+        text = f'Traceback (most recent call last):\n  File "{site / path}", line 1\nOSError: no'
+        assert not [*unowned(failure_of(text), here, around)]
