@@ -58,11 +58,15 @@ _INTERNAL = Pattern(
     r"\b(?:[A-Za-z0-9][\w-]{0,62}\.){1,8}(?:local|internal|intranet|lan|corp|localdomain|cluster"
     r"|intra|home\.arpa)\b"
 )
+_INNER = (".local", ".inter", ".intra", ".lan", ".corp", ".cluster", ".home.arpa")
+"""One of them stands in whatever `_INTERNAL` matches."""
 _TOLD_HOST = Pattern(
     r"(?i)\b((?:hostnames?|host|node|nodename|nodelist|master_addr|slurmd_nodename|rhost"
     r"|server)[\"']?[ \t]{0,8}"
     r"[=:][ \t]{0,4}[\"']?)([A-Za-z][\w.-]{2,62})"
 )
+_HOST_WORDS = ("host", "node", "master_addr", "server")
+"""One of them stands in each word of `_TOLD_HOST`."""
 _NCCL = Pattern(r"(?m)^([A-Za-z][\w.-]{1,62})(:\d{1,8}:\d{1,8} \[)")
 _SYSLOG = Pattern(
     r"(?m)^((?:\w{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+Z-]{8,26}) "
@@ -121,7 +125,8 @@ class Mask:
 def without_names(text: str) -> str:
     """Return a text in which no other person and no other machine is named.
 
-    What everybody uses stays.
+    What everybody uses stays. A pattern is searched for where a text that it cannot match without
+    stands: most texts of a report hold none of them.
     """
     if "@" in text:
         text = _SSH.sub(_login, _PROMPT.sub(_prompt, _EMAIL.sub(_email, text)))
@@ -129,12 +134,30 @@ def without_names(text: str) -> str:
         text = _WINDOWS_HOME.sub(_home, _HOME.sub(_home, text))
     if text.count(".") >= 3:
         text = _IPV4.sub(_ipv4, text)
-    if text.count(":") >= 3 or "::" in text or text.count("-") >= 4:
-        text = _OF_AWS.sub("<host>", _MAC.sub("<address>", _IPV6.sub(_ipv6, text)))
+    return _without_hosts(_without_addresses(text))
+
+
+def _without_addresses(text: str) -> str:
+    colons = text.count(":")
+    if colons >= 3 or "::" in text:
+        text = _IPV6.sub(_ipv6, text)
+    if colons + text.count("-") >= 5:
+        text = _MAC.sub("<address>", text)
+    return _OF_AWS.sub("<host>", text) if "ip-" in text else text
+
+
+def _without_hosts(text: str) -> str:
+    if "://" in text:
+        text = _URL_HOST.sub(_host, text)
     if ":" in text or "=" in text:
-        text = _TOLD_HOST.sub(_masked_host, _URL_HOST.sub(_host, text))
-        text = _SYSLOG.sub(r"\1<host>\3", _NCCL.sub(r"<host>\2", text))
-    return _INTERNAL.sub(_internal, text) if "." in text else text
+        small = text.casefold()
+        if any(word in small for word in _HOST_WORDS):
+            text = _TOLD_HOST.sub(_masked_host, text)
+        if " [" in text:
+            text = _NCCL.sub(r"<host>\2", text)
+        if text.count(":") >= 3 or "T" in text:
+            text = _SYSLOG.sub(r"\1<host>\3", text)
+    return _INTERNAL.sub(_internal, text) if any(word in text for word in _INNER) else text
 
 
 def _email(found: re.Match[str]) -> str:

@@ -18,7 +18,6 @@ _OURS = ("references", "doctor_version", "catalog")
 
 def who(env: Mapping[str, str]) -> dict[str, str]:
     """Return the names to mask on this machine, by placeholder."""
-    import getpass  # of a report that is not made to be shared nobody's name is asked
     import platform
 
     names = {
@@ -26,7 +25,7 @@ def who(env: Mapping[str, str]) -> dict[str, str]:
         "<host>": platform.node().partition(".")[0],
     }
     try:
-        names["<user>"] = env.get("USER") or env.get("LOGNAME") or getpass.getuser()
+        names["<user>"] = env.get("USER") or env.get("LOGNAME") or _account()
     except (OSError, KeyError):
         names["<user>"] = ""
     return {
@@ -36,16 +35,25 @@ def who(env: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def _account() -> str:
+    import getpass  # which variables name in most environments
+
+    return getpass.getuser()
+
+
 def shareable(value: _T, names: Mapping[str, str]) -> _T:
     """Return a copy of a model value with every text masked and free of secrets."""
+    built = masked(msgspec.to_builtins(without_any_secrets(value)), names)
+    return msgspec.convert(built, type(value), strict=False)
+
+
+def masked(built: Any, names: Mapping[str, str]) -> Any:
+    """Return a copy of a value of plain types with every text masked; secrets stay."""
     from doctor.redact.people import Mask
 
-    clean = msgspec.to_builtins(without_any_secrets(value))
     mask = Mask(names)
-    masked = {text: mask(text) for text in _texts(clean)}
-    return msgspec.convert(
-        _changed(clean, lambda text: masked.get(text, text)), type(value), strict=False
-    )
+    changed = {text: new for text in _texts(built) if (new := mask(text)) != text}
+    return _changed(built, lambda text: changed.get(text, text)) if changed else built
 
 
 def without_any_secrets(value: _T) -> _T:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from doctor.catalog import loading as catalog
 from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import observation_from_logs, read_log
+from doctor.redact import people
 from doctor.redact.people import Mask, without_names
 from tests.promises.sources import ROOT
 
@@ -90,6 +91,31 @@ def test_what_a_diagnosis_needs_stays(text: str) -> None:
 def test_any_text_keeps_its_lines(text: str, line: str) -> None:
     both = f"{text}\n{line}"
     assert without_names(both).count("\n") == both.count("\n")
+
+
+def _by_every_rule(text: str) -> str:
+    text = people._SSH.sub(
+        people._login, people._PROMPT.sub(people._prompt, people._EMAIL.sub(people._email, text))
+    )
+    text = people._WINDOWS_HOME.sub(people._home, people._HOME.sub(people._home, text))
+    text = people._IPV6.sub(people._ipv6, people._IPV4.sub(people._ipv4, text))
+    text = people._OF_AWS.sub("<host>", people._MAC.sub("<address>", text))
+    text = people._TOLD_HOST.sub(people._masked_host, people._URL_HOST.sub(people._host, text))
+    text = people._SYSLOG.sub(r"\1<host>\3", people._NCCL.sub(r"<host>\2", text))
+    return people._INTERNAL.sub(people._internal, text)
+
+
+_LINES = st.sampled_from([*(text for text, _ in MASKED), *STAYING])
+
+
+@given(st.lists(_LINES | st.text(), max_size=3), st.data())
+def test_no_rule_is_left_out_that_would_change_a_text(
+    lines: list[str], data: st.DataObject
+) -> None:
+    text = "\n".join(lines)
+    cut = data.draw(st.integers(0, len(text)))
+    assert without_names(text[cut:]) == _by_every_rule(text[cut:])
+    assert without_names(text[:cut]) == _by_every_rule(text[:cut])
 
 
 def test_names_are_masked_as_whole_words() -> None:

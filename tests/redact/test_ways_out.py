@@ -165,9 +165,12 @@ def test_what_is_made_of_a_log_holds_no_secret(log: Path, tmp_path: Path) -> Non
         said = doctor("diagnose", log, "--format", kind, cwd=tmp_path)
         assert leaks(said.out + said.err) == []
     script = f"import sys; sys.stdout.write(open({str(log)!r}).read()); sys.exit(3)"
-    said = doctor("run", "--", sys.executable, "-c", script, cwd=tmp_path)
+    env = {"DOCTOR_CACHE_DIR": str(tmp_path / "kept")}
+    said = doctor("run", "--", sys.executable, "-c", script, cwd=tmp_path, env=env)
     assert said.code == 3
     assert leaks(said.err) == []
+    (kept,) = (tmp_path / "kept").rglob("*.json")
+    assert leaks(kept.read_text(encoding="utf-8")) == []
 
 
 def test_a_known_issue_that_is_begun_holds_no_secret_and_no_name(tmp_path: Path) -> None:
