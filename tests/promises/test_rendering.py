@@ -84,7 +84,12 @@ def test_fixes_for_two_package_managers_say_for_which(catalog: Catalog) -> None:
     text = 'docker: could not select device driver "" with capabilities: [[gpu]].'
     report = rendering.judged(text, catalog)
     (found,) = [one for one in report.findings if one.id == "container/nvidia-toolkit-missing"]
-    by_program = {fix.commands[0].argv[0]: " ".join(fix.use_if) for fix in found.fixes[:2]}
+    by_program = {
+        command.argv[0]: " ".join(fix.use_if)
+        for fix in found.fixes[:2]
+        for command in fix.commands
+        if "install" in command.argv
+    }
     assert {"apt-get", "dnf"} == {*by_program}
     assert "apt" in by_program["apt-get"]
     assert "dnf" in by_program["dnf"]
