@@ -8,7 +8,17 @@ from typing import Annotated, ClassVar
 import typer
 
 from doctor import __version__
-from doctor.cli.help import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, epilog
+from doctor.cli.help import (
+    EXAMPLES,
+    EXIT_CODES,
+    FIND,
+    KEEP,
+    KNOW,
+    SETTLE,
+    Commands,
+    LazyCommand,
+    epilog,
+)
 from doctor.cli.program_names import warn_of_shadow
 
 _PASSING = {
@@ -19,9 +29,9 @@ _PASSING = {
 
 
 class _Group(Commands):
-    lessons: ClassVar[Mapping[str, Lesson]] = {
-        "check": Lesson("doctor.cli.check:check", FIND),
-        "fix": Lesson(
+    lazy_commands: ClassVar[Mapping[str, LazyCommand]] = {
+        "check": LazyCommand("doctor.cli.check:check", FIND),
+        "fix": LazyCommand(
             "doctor.cli.fix:fix",
             FIND,
             {
@@ -29,7 +39,7 @@ class _Group(Commands):
                 "context_settings": {"allow_extra_args": True},
             },
         ),
-        "bisect": Lesson(
+        "bisect": LazyCommand(
             "doctor.cli.bisect:bisect",
             FIND,
             {
@@ -37,26 +47,26 @@ class _Group(Commands):
                 "context_settings": {"allow_extra_args": True},
             },
         ),
-        "diagnose": Lesson("doctor.cli.diagnose:diagnose", FIND),
-        "run": Lesson(
+        "diagnose": LazyCommand("doctor.cli.diagnose:diagnose", FIND),
+        "run": LazyCommand(
             "doctor.cli.run:run",
             FIND,
             {"options_metavar": "-- COMMAND [ARGS]...", "context_settings": _PASSING},
         ),
-        "plan": Lesson("doctor.cli.plan:plan", FIND),
-        "demo": Lesson("doctor.cli.check:demo", FIND),
-        "snapshot": Lesson("doctor.cli.check:snapshot", KEEP),
-        "show": Lesson("doctor.cli.show:show", KEEP),
-        "diff": Lesson("doctor.cli.diff:diff", KEEP),
-        "fleet": Lesson("doctor.cli.fleet:fleet", KEEP),
-        "explain": Lesson("doctor.cli.catalog:explain", KNOW),
-        "list": Lesson("doctor.cli.catalog:list_", KNOW),
-        "search": Lesson("doctor.cli.catalog:search", KNOW),
-        "new-issue": Lesson("doctor.cli.new_issue:new_issue", SETTLE),
-        "lint": Lesson("doctor.cli.catalog:lint", SETTLE),
-        "fmt": Lesson("doctor.cli.catalog:fmt", SETTLE),
-        "schema": Lesson("doctor.cli.catalog:schema", SETTLE),
-        "config": Lesson(
+        "plan": LazyCommand("doctor.cli.plan:plan", FIND),
+        "demo": LazyCommand("doctor.cli.check:demo", FIND),
+        "snapshot": LazyCommand("doctor.cli.check:snapshot", KEEP),
+        "show": LazyCommand("doctor.cli.show:show", KEEP),
+        "diff": LazyCommand("doctor.cli.diff:diff", KEEP),
+        "fleet": LazyCommand("doctor.cli.fleet:fleet", KEEP),
+        "explain": LazyCommand("doctor.cli.catalog:explain", KNOW),
+        "list": LazyCommand("doctor.cli.catalog:list_", KNOW),
+        "search": LazyCommand("doctor.cli.catalog:search", KNOW),
+        "new-issue": LazyCommand("doctor.cli.new_issue:new_issue", SETTLE),
+        "lint": LazyCommand("doctor.cli.catalog:lint", SETTLE),
+        "fmt": LazyCommand("doctor.cli.catalog:fmt", SETTLE),
+        "schema": LazyCommand("doctor.cli.catalog:schema", SETTLE),
+        "config": LazyCommand(
             "doctor.cli.config:config",
             SETTLE,
             {
@@ -64,9 +74,9 @@ class _Group(Commands):
                 "context_settings": {"allow_extra_args": True},
             },
         ),
-        "completion": Lesson("doctor.cli.completion:completion", SETTLE),
-        "init": Lesson("doctor.cli.init:init", SETTLE),
-        "mcp": Lesson("doctor.cli.mcp:mcp", SETTLE),
+        "completion": LazyCommand("doctor.cli.completion:completion", SETTLE),
+        "init": LazyCommand("doctor.cli.init:init", SETTLE),
+        "mcp": LazyCommand("doctor.cli.mcp:mcp", SETTLE),
     }
 
 

@@ -18,7 +18,7 @@ import typer
 
 from doctor.base.errors import UsageError
 from doctor.cli import console, options
-from doctor.cli.help import Commands, Lesson
+from doctor.cli.help import Commands, LazyCommand
 from doctor.host import Host
 from doctor.model.fleet import FleetReport
 from doctor.model.scales import Severity
@@ -36,8 +36,8 @@ _OPTIONS_OF_CHECK = {"allow_extra_args": True, "ignore_unknown_options": False}
 class _Fleet(Commands):
     """The commands about a fleet; without the name of one, it is `check`."""
 
-    lessons: ClassVar[Mapping[str, Lesson]] = {
-        "check": Lesson(
+    lazy_commands: ClassVar[Mapping[str, LazyCommand]] = {
+        "check": LazyCommand(
             "doctor.cli.fleet:check",
             _PANEL,
             {
@@ -46,8 +46,8 @@ class _Fleet(Commands):
                 "context_settings": _OPTIONS_OF_CHECK,
             },
         ),
-        "merge": Lesson("doctor.cli.fleet:merge", _PANEL, {"epilog": ""}),
-        "node": Lesson(
+        "merge": LazyCommand("doctor.cli.fleet:merge", _PANEL, {"epilog": ""}),
+        "node": LazyCommand(
             "doctor.cli.fleet:node",
             _PANEL,
             {"hidden": True, "epilog": "", "context_settings": _OPTIONS_OF_CHECK},
@@ -56,7 +56,7 @@ class _Fleet(Commands):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Name the default command where the arguments name none."""
-        if args and args[0] not in self.lessons and args[0] not in ctx.help_option_names:
+        if args and args[0] not in self.lazy_commands and args[0] not in ctx.help_option_names:
             args = ["check", *args]
         return super().parse_args(ctx, args)
 

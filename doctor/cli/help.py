@@ -11,6 +11,7 @@ from copy import copy
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
+import click
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
@@ -174,7 +175,7 @@ def _meaning(callback: Any, name: str | None) -> str | None:
     return next((each for each in said if each), None)
 
 
-class Lesson(NamedTuple):
+class LazyCommand(NamedTuple):
     """A command: its function as `module:name`, its group in the help, and settings for typer."""
 
     function: str
@@ -185,11 +186,11 @@ class Lesson(NamedTuple):
 class Commands(TyperGroup):
     """A group that imports each command on first use: one run needs one of them."""
 
-    lessons: ClassVar[Mapping[str, Lesson]]
+    lazy_commands: ClassVar[Mapping[str, LazyCommand]]
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
-        self.commands = _Taught(self.lessons)
+        self.commands = _LazyCommands(self.lazy_commands)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; `doctor help check` and `doctor version` mean the options."""
@@ -199,17 +200,26 @@ class Commands(TyperGroup):
             args = ["--version"]
         return list(super().parse_args(ctx, args))
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; typer and click 8.4 would both add the names that look alike."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if getattr(error, "possibilities", None) and "Did you mean" in error.message:
+                error.possibilities = None  # type: ignore[attr-defined]
+            raise
 
-class _Taught(MutableMapping[str, Any]):
-    """Commands by name, in the order of the lessons."""
 
-    def __init__(self, lessons: Mapping[str, Lesson]) -> None:
-        self._lessons = lessons
-        self._made: dict[str, Any] = dict.fromkeys(lessons)
+class _LazyCommands(MutableMapping[str, Any]):
+    """Commands by name, in the order of the entries."""
+
+    def __init__(self, lazy_commands: Mapping[str, LazyCommand]) -> None:
+        self._entries = lazy_commands
+        self._made: dict[str, Any] = dict.fromkeys(lazy_commands)
 
     def __getitem__(self, name: str) -> Any:
         if self._made[name] is None:
-            self._made[name] = _taught(name, self._lessons[name])
+            self._made[name] = _load(name, self._entries[name])
         return self._made[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -225,21 +235,21 @@ class _Taught(MutableMapping[str, Any]):
         return len(self._made)
 
 
-def _taught(name: str, lesson: Lesson) -> Any:
+def _load(name: str, entry: LazyCommand) -> Any:
     """Make a command, in its group and with its examples."""
-    module, _, function = lesson.function.partition(":")
+    module, _, function = entry.function.partition(":")
     if isinstance(
         made := getattr(importlib.import_module(module), function), typer.core.TyperGroup
     ):
-        made.rich_help_panel = lesson.panel
+        made.rich_help_panel = entry.panel
         made.epilog = epilog(EXAMPLES.get(name, ()))
         return made
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     how = {
         "cls": Command,
-        "rich_help_panel": lesson.panel,
+        "rich_help_panel": entry.panel,
         "epilog": epilog(EXAMPLES.get(name, ())),
-        **lesson.more,
+        **entry.more,
     }
     alone.command(name, **how)(made)
     command: Any = typer.main.get_command(alone)

@@ -131,6 +131,7 @@ def test_a_bound_out_of_the_environment_is_a_number(monkeypatch: pytest.MonkeyPa
 def test_a_near_miss_is_answered_with_a_suggestion() -> None:
     assert "did you mean inductor-compile?" in doctor("check", "--only", "inductor-compil").stderr
     assert "did you mean torch/no-kernel-image?" in doctor("explain", "torch/no-kernel-imag").stderr
+    assert doctor("chek").stderr.count("Did you mean") == 1
 
 
 @pytest.mark.parametrize(
