@@ -323,7 +323,10 @@ def _counts(report: Report, how: Look) -> Sequence[Part]:
         parts.append((f"{glyph('dot', how)}a recording", "bold magenta"))
     if declared := assumed(seen.facts):
         parts.append(
-            (paragraph_text(f"{glyph('dot', how)}as if {', '.join(declared)}", how), "bold magenta")
+            (
+                glyph("dot", how) + paragraph_text(f"as if {', '.join(declared)}", how),
+                "bold magenta",
+            )
         )
     return parts
 

@@ -52,7 +52,7 @@ def _python(facts: Facts) -> str:
         + (f" ({implementation})" if implementation not in (None, "cpython") else ""),
         "free-threaded" if value_of(facts, "python.free_threaded") is True else "",
         environment,
-        stated(facts, "python.installer", "installed by {}"),
+        stated(facts, "python.installer", "packages installed by {}"),
         "managed by the system" if value_of(facts, "python.externally_managed") is True else "",
         stated(facts, "python.executable", called="interpreter")
         if not value_of(facts, "python.executable")
