@@ -117,11 +117,12 @@ def test_the_command_on_four_nodes_of_which_three_are_not_well(
         [
             *(sys.executable, "-m", "doctor", "fleet", "--on", "ray", "--format", "json"),
             *("--set", f"address={ray.address}", "--set", f"python={ray.python}"),
-            *("--timeout", "24", "--set", "grace=6", "--node-python", str(python)),
+            # Two cores that are busy elsewhere take half a minute to start four nodes.
+            *("--timeout", "50", "--set", "grace=6", "--node-python", str(python)),
             *("--", "--no-canaries"),
         ],
         stdout=subprocess.PIPE,
-        timeout=120,
+        timeout=180,
         check=False,
     )
     seconds = time.monotonic() - begun
@@ -140,7 +141,7 @@ def test_the_command_on_four_nodes_of_which_three_are_not_well(
     assert found["fleet/differs/torch.version"]["size"] == 2
     assert found["fleet/silent"]["nodes"].endswith(ray.ids[2][:8])
     assert found["fleet/refused"]["nodes"].endswith(ray.ids[3][:8])
-    assert seconds < 90
+    assert seconds < 150
     words = (tmp_path / "words").read_text().split()
     assert list(Path("/tmp").glob(f"doctor-{words[words.index('--run') + 1]}*")) == []
     assert not alive(int((tmp_path / "pid").read_text()))
