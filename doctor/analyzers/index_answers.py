@@ -316,7 +316,8 @@ def _outside(
 ) -> Explanation:
     """Explain a release by the oldest and the newest one that are offered."""
     name, wanted, here = asked
-    first, last = versions[0], versions[-1]
+    final = [one for one in versions if not one.is_prerelease]
+    first, last = (final or versions)[0], (final or versions)[-1]
     side = Version(wanted)
     if name == "pytorch":
         return named_torch(event, wanted)
@@ -326,7 +327,7 @@ def _outside(
             f"{name} {wanted} is not offered for {here}: {last} is the newest one here",
             f"Newer releases have no wheel for this Python, system or processor, or {wanted} does "
             f"not exist. Mostly Python is too old for it.",
-            (_newest(name, last, here), see_python()),
+            (*((_newest(name, last, here),) if final else ()), see_python()),
             name="release-not-offered",
             exact=False,
         )
@@ -338,25 +339,40 @@ def _outside(
             f"Older releases have no wheel for this Python, system or processor: Python, "
             f"{'or a Mac with an M processor, ' if mac else ''}is mostly newer than {name} "
             f"{wanted}.",
-            (_newest(name, first, here, oldest=True), see_python()),
+            (*((_newest(name, first, here, oldest=True),) if final else ()), see_python()),
             name="release-not-offered",
             exact=False,
         )
     near = [str(one) for one in versions if one.release[:2] == side.release[:2]][-4:]
+    below, above = [one for one in final if one < side], [one for one in final if one > side]
     return explanation(
         event,
         f"There is no {name} {wanted} on the index that was asked",
         f"It offers {', '.join(near)} of that line." if near else f"It offers {first} to {last}.",
+        tuple(
+            _nearest(name, side, one)
+            # A release of another major version is the last choice.
+            for one in sorted((*below[-1:], *above[:1]), key=lambda one: one.major != side.major)
+        ),
         name="release-not-offered",
         exact=False,
     )
 
 
+def _nearest(name: str, wanted: Version, version: Version) -> Recipe:
+    where = "before" if version < wanted else "after"
+    return _install(f"Take {name} {version}, the nearest release {where} it", name, version)
+
+
 def _newest(name: str, version: Version, here: str, *, oldest: bool = False) -> Recipe:
-    companions = ("torchvision", "torchaudio") if name == "torch" else ()
     which = "oldest" if oldest else "newest"
+    return _install(f"Take the {which} {name} that is offered for {here}", name, version)
+
+
+def _install(title: str, name: str, version: Version) -> Recipe:
+    companions = ("torchvision", "torchaudio") if name == "torch" else ()
     return Recipe(
-        title=f"Take the {which} {name} that is offered for {here}",
+        title=title,
         use_if=("nothing needs that very release",),
         steps=(
             Action(

@@ -37,10 +37,13 @@ _RANGE = r"(?:[<>=!~]=?=?[\w.*+!]{1,40}(?:,\s?[<>=!~]=?=?[\w.*+!]{1,40}){0,6})"
 
 _UV_RULE = (
     rf"(?P<who>(?:your (?:project|workspace)|{_WORDS}(?:{_RANGE})?) (?:depends on|requires)|"
-    rf"you require|all of: )\s{{1,4}}(?P<what>{_WORDS}(?:\{{[^}}]{{1,80}}\}})?(?:{_RANGE})?)"
+    rf"you require|all of: )\s{{1,4}}"
+    rf"(?P<what>(?:one of: )?{_WORDS}(?:\{{[^}}]{{1,200}}\}})?(?:{_RANGE})?)"
 )
 
 _ALL = re.compile(r"all versions of ([A-Za-z][\w.-]{0,80}) depend on")
+
+_UV_CHOICE = rf"^ {_WORDS}{_RANGE} "
 
 _UV_MORE = rf"^ and (?P<what>{_WORDS}{_RANGE}),"
 
@@ -91,7 +94,7 @@ def no_rules(lines: list[str]) -> list[Rule]:
 
 def read_rules(who: str, what: str) -> Iterator[Rule]:
     """Yield the rule that a requirement states; nothing where it is none."""
-    text = re.sub(r"\{[^}]{1,80}\}", "", what).replace(" and ", ",").strip().rstrip(",.")
+    text = re.sub(r"\{[^}]{1,200}\}", "", what).replace(" and ", ",").strip().rstrip(",.")
     text = re.sub(r"\s\((?=\d)", " (==", text)
     text = re.sub(r"\s\((.{1,80})\)$", r"\1", text)
     try:
@@ -127,11 +130,38 @@ def uv_rules(lines: list[str], *, conclusions: bool = False) -> list[Rule]:
             continue  # it only repeats two rules
         who = match.groups["who"].removesuffix(" depends on").removesuffix(" requires")
         asked = "you" if who in ("you require", "all of: ") else who.replace("==", " ")
-        rules += read_rules(asked, match.groups["what"])
+        what = match.groups["what"]
+        if what.startswith("one of: "):
+            what = _hull(what.removeprefix("one of: "), text[at + len(match.text) :])
+        rules += read_rules(asked, what)
         if conclusions and who == "you require":
             more = compile_pattern(_UV_MORE).search(text[at + len(match.text) :][:LONGEST])
             rules += read_rules("you", more.groups["what"]) if more else ()
     return rules
+
+
+def _hull(first: str, after: str) -> str:
+    """Return the range from the first of several ranges of a package to the last one.
+
+    Each stands on a line of its own; a rule that excludes the whole range excludes each of them.
+    """
+    last, choice = first, compile_pattern(_UV_CHOICE)
+    name = re.split("[<>=!~{[]", first)[0]
+    for _ in range(_CHOICES):
+        match = choice.search(after[:LONGEST])
+        if match is None or not match.text.startswith(f" {name}"):
+            break
+        last, after = match.text.strip(), after[len(match.text) - 1 :]
+    if last == first:
+        return first
+    lower = [one for one in first[len(name) :].split(",") if one[:1] in "=>"]
+    upper = [one for one in last[len(name) :].split(",") if one[:1] in "=<"]
+    ends = [one.replace("==", ">=") for one in lower] + [one.replace("==", "<=") for one in upper]
+    return name + ",".join(ends)
+
+
+_CHOICES = 20
+"""Ranges of one rule that are read."""
 
 
 def poetry_rules(lines: list[str]) -> list[Rule]:

@@ -86,7 +86,7 @@ def _conflict(case: Case, event: Event) -> Explanation | None:
         _loosened(one, other)
         if "you" in {one.who, other.who}
         else _rewritten(one, other, _extra_asked(lines)),
-        contradicts=("torch/pins-contradict",) if event.speaker == "pip" else (),
+        contradicts=("torch/pins-contradict",) if event.speaker in ("pip", "uv") else (),
     )
 
 
@@ -182,16 +182,20 @@ def _rewritten(one: Rule, other: Rule, asked: str) -> tuple[Recipe, ...]:
         return extras
     if not is_own(other.who) or not str(one.specifier):
         return () if is_own(one.who) or is_own(other.who) else _between(one, other)
+    package, _, version = one.who.partition(" ")
+    where = "the dependencies in pyproject.toml"
+    unpinned = Recipe(
+        title=f"Keep {other.text}, and let the installer choose {package}",
+        use_if=(f"the release of {package} is not needed",),
+        snippet=Snippet(where=where, before=f"{package}=={version}", after=package),
+    )
     return (
         Recipe(
             title=f"Let {other.name} be what {one.who} wants",
             use_if=(f"nothing needs {other.text}",),
-            snippet=Snippet(
-                where="the dependencies in pyproject.toml",
-                before=other.text,
-                after=one.name + str(one.specifier),
-            ),
+            snippet=Snippet(where=where, before=other.text, after=one.name + str(one.specifier)),
         ),
+        *((unpinned,) if NAME.fullmatch(package) and is_version(version) else ()),
     )
 
 

@@ -160,6 +160,14 @@ def _right_wheel(python: str | None, system: str) -> Recipe:
     )
 
 
+def _any_release(name: str) -> Recipe:
+    return Recipe(
+        title=f"Take a release of {name} that has a wheel for this Python",
+        use_if=("nothing needs that very release",),
+        steps=(Action(install=(name,), options=(Option.HOLD_TORCH,)),),
+    )
+
+
 def _native_python(python: str) -> Recipe:
     """Return the recipe for an environment of conda whose Python is made for Apple's chips."""
     return Recipe(
@@ -258,7 +266,7 @@ def _tagged(case: Case, event: Event, inventory: Inventory) -> Explanation | Non
         "It is offered as wheels only, and each is made for one Python and one system."
         if name not in ONLY_LINUX
         else f"{name} has wheels for Linux only.",
-        (see_python(),),
+        (_any_release(name), see_python()) if release and name != "torch" else (see_python(),),
         exact=False,
     )
 

@@ -207,6 +207,27 @@ ROWS = {
         "Python 3.10",
         never="Python 3.11",
     ),
+    "a release that never was, between two others": Row(
+        "ERROR: Could not find a version that satisfies the requirement torchtext==0.6.9 (from "
+        "versions: 0.5.0, 0.6.0, 0.15.1, 0.15.2)",
+        "failure/release-not-offered",
+        "torchtext==0.6.0",
+    ),
+    "an old release where betas came before the first one": Row(
+        "ERROR: Could not find a version that satisfies the requirement tensorrt==7.0 (from "
+        "versions: 10.0.0b6, 10.0.1, 10.1.0)",
+        "failure/release-not-offered",
+        "tensorrt==10.0.1",
+        never="10.0.0b6",
+    ),
+    "what uv lacks uv installs": Row(
+        "Using Python 3.11.7 environment at: venv\nerror: No solution found when resolving "
+        "dependencies\n  cause: Because numba==0.60.0 depends on numpy>=1.22,<2.1 and you require "
+        "numpy==2.2, we can conclude that your requirements are unsatisfiable.",
+        "failure/resolver-conflict",
+        "argv=('uv', 'pip', 'install', 'numpy",
+        never="python3",
+    ),
     "a library for a later macOS": Row(
         "ImportError: dlopen(/Users/ada/x/torch/_C.cpython-39-darwin.so, 2): Library not loaded: "
         "@loader_path/../.dylibs/libomp.dylib\n  Reason: no suitable image found.  Did find:\n"
