@@ -226,7 +226,7 @@ WORK = (
         "uv",
         r"^\s{0,8}Using (?:CPython|Python) \d|^Resolved \d{1,6} packages? in"
         r"|^\s{0,4}× (?:No solution|Failed to)|^Prepared \d",
-        ("using cpython", "resolved ", "no solution found", "prepared "),
+        ("using cpython", "using python", "resolved ", "no solution found", "prepared "),
     ),
     Sign(
         "tools",

@@ -103,6 +103,7 @@ def surrounding_facts(log: Log) -> dict[str, Fact]:
         "host.jetson": next(iter(values["jetson"]), ""),
         "python.conda": next(iter(values["conda"]), ""),
         **_distribution_facts(context),
+        **_installer_facts(context),
         **{f"{name}.gpu_present": name in context.vendors for name in ("nvidia", "amd", "intel")},
     }
     facts = {name: present(value, _SOURCE) for name, value in shown.items() if value}
@@ -127,6 +128,12 @@ def _is_only_gpu(log: Log, context: Context) -> bool:
         for rest in rests
         for pattern in patterns
     )
+
+
+def _installer_facts(context: Context) -> dict[str, str]:
+    """Return that uv installs here, where it reports and neither pip nor conda does."""
+    installers = {"pip", "uv", "conda", "mamba", "poetry"} & {*context.tools}
+    return {"python.installer": "uv", "python.uv": "uv"} if installers == {"uv"} else {}
 
 
 def _distribution_facts(context: Context) -> dict[str, str]:

@@ -206,7 +206,10 @@ def _uses_uv(facts: Facts) -> bool:
 
 
 def _uv(facts: Facts, verb: str, arguments: Sequence[str]) -> Command:
-    return Command(argv=(uv_of(facts), "pip", verb, "--python", python(facts), *arguments))
+    # Where nobody knows the interpreter, uv takes that of the active environment.
+    known = python(facts)
+    where = () if known in ("python", "python3") else ("--python", known)
+    return Command(argv=(uv_of(facts), "pip", verb, *where, *arguments))
 
 
 def uv_of(facts: Facts) -> str:
