@@ -7,6 +7,7 @@
 | Failed to detect a default CUDA architecture | nvcc compiled no first program |
 | None of the provided CUDA architectures is supported | no nvcc, or one of another time |
 | Unknown CMake command | the package that defines it |
+| loading 'build.ninja' (ninja) | CMake did not write the build folder |
 
 The sources are CMakeDetermineCUDACompiler.cmake and the modules of the packages that are named.
 """
@@ -53,6 +54,27 @@ def explain(case: Case) -> Iterator[Explanation]:
             if (found := rule(case, event, text)) is not None:
                 yield found
                 return
+    for event in distinct(case, "build-not-configured", most=1):
+        yield _not_configured(event)
+
+
+def _not_configured(event: Event) -> Explanation:
+    """Explain a build folder without the file that CMake, or Meson, writes for ninja."""
+    return explanation(
+        event,
+        "The build folder is not configured: it has no build.ninja",
+        "ninja builds what CMake or Meson has written. That step was not run in this folder, ended "
+        "with an error above, or wrote Makefiles.",
+        (
+            command(
+                "Configure the folder for ninja, and build again",
+                *("cmake", "-S", ".", "-B", "build", "-G", "Ninja"),
+                use_if=("the current folder has CMakeLists.txt", "no error of CMake stands above"),
+                note="Then: cmake --build build",
+            ),
+        ),
+        exact=False,
+    )
 
 
 _NO_SOURCES = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from doctor.analyzers import cmake, links, programs, rust
+from doctor.analyzers import cmake, cmake_messages, links, programs, rust
 from doctor.analyzers.case import Analyzer, Explanation, Precision
 from tests.analyzers.logs import case_of
 from tests.analyzers.packages import told
@@ -21,6 +21,12 @@ def first(analyzer: Analyzer, text: str, facts: Mapping[str, object] | None = No
     ("analyzer", "text", "id_", "words"),
     [
         (programs.explain, "sh: 1: nvcc: not found", "nvcc-missing", "nvcc is not found"),
+        (
+            cmake_messages.explain,
+            "ninja: error: loading 'build.ninja': No such file or directory",
+            "build-not-configured",
+            "no build.ninja",
+        ),
         (
             programs.explain,
             "gcc: fatal error: cannot execute ‘cc1plus’: execvp: No such file or directory",

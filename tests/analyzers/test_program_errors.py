@@ -48,6 +48,17 @@ COVERED = (
     ("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()", "cuda:0"),
     ("RuntimeError: Trying to backward through the graph a second time", "backward() runs twice"),
     (
+        "RuntimeError: einsum(): fewer operands were provided than specified in the equation",
+        "fewer operands",
+    ),
+    (
+        (
+            "RuntimeError: einsum(): subscript k has size 5 for operand 1 which does not "
+            "broadcast with previously seen size 4"
+        ),
+        "subscript k has size 5",
+    ),
+    (
         "element 0 of tensors does not require grad and does not have a grad_fn",
         "records no gradient",
     ),

@@ -15,7 +15,7 @@ _UNKNOWN = (
     r"|unsupported argument '(?P<value>[^']{1,60})' to option '(?P<of>-[^']{1,60})'"
     r"|the clang compiler does not support '(?P<target>-m[^']{1,120})'"
     r"|Unknown option '(?P<nvcc>[^']{1,120})'"
-    r"|bad value \([‘'](?P<bad>[^’']{1,60})[’']\) for [‘'](?P<switch>-m\w{1,20}=?)[’']"
+    r"|bad value \(?[‘'](?P<bad>[^’']{1,60})[’']\)? for [‘'](?P<switch>-m\w{1,20}=?)[’']"
     r"|(?:invalid numeric argument|ignoring unknown option) '(?P<cl>[/-][^']{1,120})'"
 )
 _FEATURE = (

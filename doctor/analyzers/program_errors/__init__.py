@@ -12,6 +12,7 @@ import msgspec
 
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.own_classes import saved_object
+from doctor.analyzers.program_errors.checkpoints import EMPTY_CHECKPOINT, OTHER_MODEL
 from doctor.analyzers.program_errors.last_layers import last_layer
 from doctor.analyzers.program_errors.model_families import files_of_two_families
 from doctor.analyzers.program_errors.quantized_layers import (
@@ -19,7 +20,7 @@ from doctor.analyzers.program_errors.quantized_layers import (
     is_quantized_layer,
 )
 from doctor.analyzers.program_errors.sizes import read_sizes
-from doctor.analyzers.program_errors.texts import EMPTY_CHECKPOINT, OTHER_MODEL, TABLE
+from doctor.analyzers.program_errors.texts import TABLE
 from doctor.analyzers.texts import explained
 
 

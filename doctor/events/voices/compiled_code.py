@@ -1,4 +1,4 @@
-"""Python about compiled code of its own (bytecode) that it cannot read."""
+"""Python about bytecode that it cannot read, and torch about operators that it does not know."""
 
 from __future__ import annotations
 
@@ -23,6 +23,24 @@ VOICES = (
                 "bytecode-other-python",
                 r"SystemError: (?P<what>unknown opcode)",
                 ("systemerror: unknown opcode",),
+            ),
+            Form(
+                "operator-not-registered",
+                r"'_OpNamespace' '(?P<namespace>[\w.-]{1,60})' object has no attribute "
+                r"'(?P<operator>\w{1,100})'",
+                ("'_opnamespace' ",),
+            ),
+            Form(
+                "operator-not-registered",
+                r"(?:No such operator |[Oo]perator )(?P<namespace>[A-Za-z_]\w{0,60})::"
+                r"(?P<operator>[\w.]{1,100})(?: - did you| does not exist|$)",
+                ("no such operator ", " does not exist"),
+            ),
+            Form(
+                "operator-not-registered",
+                r"Could not find schema for (?P<namespace>[A-Za-z_]\w{0,60})::"
+                r"(?P<operator>[\w.]{1,100})",
+                ("could not find schema for ",),
             ),
         ),
     ),

@@ -207,6 +207,11 @@ VOICES = (
                 Level.WRAPPER,
             ),
             Form(
+                "build-not-configured",
+                r"ninja: error: loading '(?P<file>build\.ninja)': No such file or directory",
+                ("loading 'build.ninja'",),
+            ),
+            Form(
                 "ninja-error",
                 r"ninja: (?:error|fatal): (?P<message>.{1,300})",
                 ("ninja: ",),

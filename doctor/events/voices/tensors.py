@@ -147,6 +147,13 @@ VOICES = (
                 ("can't call numpy() on",),
             ),
             Form(
+                "einsum-differs",
+                r"einsum\(\): (?P<message>(?:fewer|more) operands were provided than|subscript "
+                r"\S{1,20} has size \d{1,12} for operand \d{1,3} which does not broadcast|the "
+                r"number of subscripts in the equation|operands do not broadcast)",
+                ("einsum(): ",),
+            ),
+            Form(
                 "backward-twice",
                 r"Trying to backward through the graph a second time",
                 ("backward through the graph a second",),
