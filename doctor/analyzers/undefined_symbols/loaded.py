@@ -230,12 +230,7 @@ def _of_wrapped_library(missing: MissingSymbols, symbol: str, others: str) -> Ex
                     steps=(
                         Action(
                             install=("<package>",),
-                            options=(
-                                Option.REINSTALL,
-                                Option.NO_DEPS,
-                                Option.NO_CACHE,
-                                Option.NO_BINARY,
-                            ),
+                            options=(*_ANEW, Option.NO_BINARY),
                         ),
                     ),
                     ask={"package": "the package of the module, with its release: name==release"},
@@ -247,6 +242,10 @@ def _of_wrapped_library(missing: MissingSymbols, symbol: str, others: str) -> Ex
     )
 
 
+_ANEW = (Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE)
+"""Options that write a package once more, and nothing beside it."""
+
+
 def _rebuild(case: Case, about_gpu: bool) -> tuple[Recipe, ...]:
     package = {"package": "the package of the file, with its release: name==release"}
     wheel = Recipe(
@@ -255,7 +254,7 @@ def _rebuild(case: Case, about_gpu: bool) -> tuple[Recipe, ...]:
         steps=(
             Action(
                 install=("<package>",),
-                options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+                options=_ANEW,
             ),
         ),
         ask=package,
@@ -270,7 +269,7 @@ def _rebuild(case: Case, about_gpu: bool) -> tuple[Recipe, ...]:
                 Action(run=("rm", "-rf", "build")),
                 Action(
                     install=(".",),
-                    options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+                    options=_ANEW,
                 ),
             ),
         )
@@ -282,12 +281,7 @@ def _rebuild(case: Case, about_gpu: bool) -> tuple[Recipe, ...]:
         steps=(
             Action(
                 install=("<package>",),
-                options=(
-                    Option.REINSTALL,
-                    Option.NO_DEPS,
-                    Option.NO_CACHE,
-                    Option.NO_BUILD_ISOLATION,
-                ),
+                options=(*_ANEW, Option.NO_BUILD_ISOLATION),
                 env={"FORCE_CUDA": "1", "TORCH_CUDA_ARCH_LIST": "<capability>"},
             ),
         ),
