@@ -1,4 +1,4 @@
-"""Explain a build of a package of which the log shows only that it failed.
+"""Explain a build of a package by its wheels, and one of which the log shows only that it failed.
 
 | the package | exact | family |
 | --- | --- | --- |
@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from doctor.analyzers.build_needs_table import EXTENSIONS, NEEDS, Need
 from doctor.analyzers.builds_unseen import compiler, unknown_package
-from doctor.analyzers.builds_without_wheel import without_wheel
+from doctor.analyzers.builds_without_wheel import older_than_python, without_wheel
 from doctor.analyzers.built_packages import Built, built
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
@@ -33,6 +33,8 @@ from doctor.timelines import wheels
 _MOST = 3
 _KINDS = ("subprocess-failed", "build-failed")
 _NAMES = (
+    re.compile(r"when installing build dependencies for ([A-Za-z][\w.-]{0,60})"),
+    re.compile(r"[Ff]ailed to build '([A-Za-z][\w.-]{0,60})'"),
     re.compile(r"[Ff]ailed building (?:wheel|editable) for ([A-Za-z][\w.-]{0,60})"),
     re.compile(r"Building wheel for ([A-Za-z][\w.-]{0,60}) "),
     re.compile(r"[Cc]ould not build wheels for ([A-Za-z][\w.-]{0,60})"),
@@ -54,7 +56,10 @@ _ARCHIVES = (".tar.gz", ".zip")
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of each package whose build failed, where the log shows no reason."""
     owner = owning_event(case.events)
-    if owner is None or owner.level is not Level.WRAPPER:
+    if owner is None:
+        return
+    if owner.level is not Level.WRAPPER:
+        yield from _of_another_time(case, owner)
         return
     seen: set[str] = set()
     python = Inventory(case).python() or ""
@@ -67,13 +72,41 @@ def explain(case: Case) -> Iterator[Explanation]:
         seen.add(name)
         if _is_installed_later(case, event, name):
             continue
-        one = Built(name, _release(case, name), python, system)
+        one = Built(name, release_of(case, name), python, system)
         found = _explained(case, event, one) or unknown_package(case, event, one)
         if found.detection.id not in explained:
             explained.add(found.detection.id)
             yield found
     if not explained and not any(True for _ in case.of("no-version")):
         yield from compiler(case)
+
+
+def _of_another_time(case: Case, owner: Event) -> Iterator[Explanation]:
+    """Yield that the release whose build failed has wheels for older Pythons alone.
+
+    Of several, the last one counts: pip reports a requirement of a build before what needs it.
+    """
+    python, system = Inventory(case).python() or "", _system(case)
+    for event in reversed(list(case.of(*_KINDS))):
+        name = canonicalize_name(_named(event.text) or built(case, event))
+        if event.at < owner.at or _is_installed_later(case, event, name):
+            continue
+        one = Built(name, release_of(case, name), python, system)
+        found = older_than_python(owner, one) if one.release else None
+        if found is None and _lacks_something(owner) and (need := NEEDS.get(name)) is not None:
+            found = _needs(case, owner, name, need)
+        if found is not None:
+            yield found
+            return
+
+
+def _lacks_something(owner: Event) -> bool:
+    """Say whether a build reports that a library, a header or a program is missing."""
+    return owner.kind in ("exception", "file-missing", "header-missing", "program-missing") or (
+        owner.kind == "compile-error"
+        and "No such file or directory" in owner.text
+        and "Python.h" not in owner.text
+    )
 
 
 def _is_installed_later(case: Case, event: Event, name: str) -> bool:
@@ -99,7 +132,7 @@ def _named(text: str) -> str:
     return ""
 
 
-def _release(case: Case, name: str) -> str:
+def release_of(case: Case, name: str) -> str:
     """Return the release of a package whose sources were fetched."""
     for line in case.log.lines[:5000]:
         for word in _FETCHES:

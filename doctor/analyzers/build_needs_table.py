@@ -29,6 +29,7 @@ NEEDS = {
     "atari-py": Need("CMake and zlib", "cmake zlib1g-dev", "cmake zlib-devel", successor="ale-py"),
     "box2d": Need("SWIG and a C++ compiler", pip="swig", conda="pybox2d", **_COMPILER),
     "box2d-py": Need("SWIG and a C++ compiler", pip="swig", conda="pybox2d", **_COMPILER),
+    "cupy": Need("nvcc and the headers of the CUDA toolkit", instead="cupy-cuda12x", conda="cupy"),
     "ctc-segmentation": Need("a C compiler", **_COMPILER),
     "dlib": Need(
         "CMake and a C++ compiler",
@@ -81,6 +82,13 @@ NEEDS = {
         "mysql-devel pkgconf gcc",
         "mysql-client pkg-config",
         conda="mysqlclient",
+    ),
+    "python-ldap": Need(
+        "the headers of OpenLDAP and SASL",
+        "libldap2-dev libsasl2-dev build-essential python3-dev",
+        "openldap-devel cyrus-sasl-devel gcc python3-devel",
+        "openldap",
+        conda="python-ldap",
     ),
     "netcdf4": Need("HDF5 and netCDF", "libhdf5-dev libnetcdf-dev", conda="netcdf4"),
     "nmslib": Need("a C++ compiler", instead="nmslib-metabrainz", conda="nmslib", **_COMPILER),

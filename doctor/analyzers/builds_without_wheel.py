@@ -59,6 +59,42 @@ def without_wheel(event: Event, one: Built) -> Explanation | None:
     )
 
 
+def older_than_python(event: Event, one: Built) -> Explanation | None:
+    """Explain a release whose wheels end before this Python, whatever its old sources report.
+
+    A newer release, or the Python of that time, does without the build.
+    """
+    pythons = wheels.pythons_with_wheel(one.name, one.release)
+    if not pythons or (one.python and _minor(one.python) <= max(map(_minor, pythons))):
+        return None
+    if not (recipes := _newer(one)):
+        return None
+    python = f"Python {one.python}" if one.python else "this Python"
+    return explanation(
+        event,
+        f"{one.name} {one.release} has no wheel for {python}: it has them for "
+        f"{offers.span(pythons)}",
+        f"The installer builds its sources instead. They are older than {python} and than the "
+        "build tools of today, and this error is theirs.",
+        (*recipes, *_older_python(pythons, one)),
+        name="no-wheel-to-build",
+        exact=bool(one.python),
+        contradicts=_OF_THE_BUILD if one.python else (),
+    )
+
+
+_OF_THE_BUILD = (
+    *("python/torch-not-in-build-environment", "python/pkg-resources-gone"),
+    *("python/setup-keywords-invalid", "python/distutils-gone", "numpy/*", "cuda/*", "rust/*"),
+)
+"""Known issues about what the build reports, which a wheel does without."""
+
+
+def _minor(python: str) -> int:
+    minor = python.partition(".")[2].partition(".")[0]
+    return int(minor) if minor.isdecimal() else 0
+
+
 def _not_taken(event: Event, one: Built, what: str, compiled: str) -> Explanation:
     """Explain a release that has wheels for this Python, and was compiled all the same."""
     return explanation(

@@ -22,7 +22,8 @@ class Built(NamedTuple):
 
 
 _PACKAGE = re.compile(
-    r"(?:Collecting |Building wheel for |Building |Failed to build `|Failed to fetch wheel: "
+    r"(?:Collecting |Building wheel for |Building (?=\S{1,80}==|\S{1,80} @ )|Failed to build `"
+    r"|Failed to fetch wheel: "
     r"|Failed to download and build:? `|Processing \S{0,200}/)"
     r"([A-Za-z][\w.-]{1,80})"
 )
@@ -35,8 +36,6 @@ _FOLDER = re.compile(
     r"[/\\]pip-(?:install|wheel)-\w{1,16}[/\\]([A-Za-z][\w.-]{0,60}?)_[0-9a-f]{32}\b"
 )
 """Where pip unpacks the sources of a package (pip/_internal/operations/prepare.py)."""
-_NO_PACKAGES = ("wheel", "wheels", "dependency")
-"""Words behind "Building": pip's own, and those of apt's "Building dependency tree"."""
 _AROUND = 15
 
 
@@ -55,7 +54,7 @@ def built(case: Case, event: Event) -> str:
             continue
         if cloned := _CLONED.search(line[:1000]):
             return cloned[1].removesuffix(".git")
-        if (match := _PACKAGE.search(line[:1000])) and match[1] not in _NO_PACKAGES:
+        if match := _PACKAGE.search(line[:1000]):
             return match[1]
     return ""
 

@@ -26,9 +26,20 @@ from doctor.model.scales import Severity
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what the surroundings of a program refuse it."""
-    yield from explained(case, _TABLE)
+    for one in explained(case, _TABLE):
+        if one.event.kind != "pip-missing" or not _is_of_a_build(case, one.event):
+            yield one
     for event in list(case.of("unix-line-on-windows"))[:1]:
         yield _unix_line(case, event)
+
+
+def _is_of_a_build(case: Case, event: Event) -> bool:
+    """Say whether the message is of an isolated build, whose environment has no pip."""
+    near = case.log.lines[max(0, event.at - _BUILD_LINES) : event.at + _BUILD_LINES]
+    return any("pip-build-env-" in line[:1000] for line in near)
+
+
+_BUILD_LINES = 40
 
 
 _OFFLINE = variables(

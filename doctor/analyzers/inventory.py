@@ -66,6 +66,8 @@ _PYTHONS = (
     re.compile(r"\bPython (?:version: )?(3\.\d{1,2})(?:\.\d{1,3})?\b(?! or\b|\+)"),
     re.compile(r"[/\\]Python(3)(\d{1,2})(?:-32)?[/\\]", re.IGNORECASE),
     re.compile(r"\bpython-(3\.\d{1,2})\.\d{1,3}\b"),
+    # The folders that setuptools builds in.
+    re.compile(r"\bbuild[/\\](?:lib|temp|bdist)\.[\w.-]{3,60}-c(?:python|p)-?(3)(\d{1,2})\b"),
     re.compile(r"-cp(3)(\d{1,2})-cp3\d{1,2}t?-[\w.]{3,100}\.whl(?:\.metadata)? \(\d"),
 )
 

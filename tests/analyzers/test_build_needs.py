@@ -112,6 +112,81 @@ def test_a_cloned_extension() -> None:
     )
 
 
+OLD_BUILD = """
+Collecting {name}=={release}
+  Downloading {name}-{release}.tar.gz (5.2 MB)
+  Getting requirements to build wheel: finished with status 'error'
+  error: subprocess-exited-with-error
+      Traceback (most recent call last):
+        File "/tmp/pip-build-env-6rbc1517/overlay/lib/python3.11/site-packages/setuptools/build_meta.py", line 317, in run_setup
+          exec(code, locals())
+{error}
+      [end of output]
+  note: This error originates from a subprocess, and is likely not a problem with pip.
+ERROR: Failed to build '{name}' when getting requirements to build wheel
+"""  # noqa: E501
+SOURCES = """\
+        File "<string>", line 201, in get_source_files
+      AttributeError: 'build_ext' object has no attribute 'cython_sources'"""
+DISTUTILS = """\
+        File "/tmp/pip-install-wk78y8dw/cupy_35d48817105d4054a54f061af3bfbafd/build.py", line 5, in <module>
+          from distutils import msvccompiler
+      ImportError: cannot import name 'msvccompiler' from 'distutils' (/tmp/pip-build-env-r7bsxfxm/overlay/lib/python3.11/site-packages/setuptools/_distutils/__init__.py)"""  # noqa: E501
+LDAP = """\
+      Modules/common.h:15:10: fatal error: lber.h: No such file or directory
+      error: command '/usr/bin/gcc' failed with exit code 1"""
+
+
+def test_whatever_an_old_release_reports_it_has_no_wheel_for_this_python() -> None:
+    text = OLD_BUILD.format(name="pyyaml", release="5.4.1", error=SOURCES)
+    found = told("build_needs", text)
+    assert found.detection.title == (
+        "pyyaml 5.4.1 has no wheel for Python 3.11: it has them for Python 3.6 to 3.9"
+    )
+    assert installs(found)[0] == ("pyyaml>=6.0",)
+
+
+def test_the_requirement_of_a_build_is_not_what_was_asked_for() -> None:
+    text = OLD_BUILD.format(name="thinc", release="7.4.1", error=DISTUTILS)
+    text = (
+        "Collecting spacy==2.3.0\n"
+        + text
+        + ("ERROR: Failed to build 'spacy' when installing build dependencies for spacy\n")
+    )
+    assert told("build_needs", text).detection.title.startswith("spacy 2.3.0 has no wheel")
+
+
+def test_a_build_script_of_a_package_without_wheels() -> None:
+    text = OLD_BUILD.format(name="cupy", release="9.6.0", error=DISTUTILS)
+    found = told("old_build_scripts", text)
+    assert found.detection.title == (
+        "The build script of cupy 9.6.0 is older than the setuptools that the build fetches"
+    )
+    assert installs(found)[0] == ("cupy-cuda12x",)
+    assert not explained("old_build_scripts", text.replace("pip-build-env-", "site-"))
+
+
+def test_a_header_of_a_package_that_is_always_compiled() -> None:
+    text = OLD_BUILD.format(name="python-ldap", release="3.4.4", error=LDAP)
+    assert "needs the headers of OpenLDAP" in told("build_needs", text).detection.title
+
+
+def test_a_word_behind_building_is_no_package() -> None:
+    text = (
+        "  Building wheel for lxml (setup.py): started\n      Building lxml version 4.2.0.\n"
+        "      Building without Cython.\n      etree.c:274:12: fatal error: longintrepr.h: No such "
+        "file or directory\n"
+    )
+    assert "lxml" in told("package_builds", text).detection.title
+
+
+def test_a_build_environment_has_no_pip() -> None:
+    text = OLD_BUILD.format(
+        name="a", release="1.0", error="      /v/bin/python: No module named pip"
+    )
+    assert not explained("environments", text)
+
+
 def test_a_compiler_that_stopped() -> None:
     found = told("build_needs", "error: command '/usr/bin/gcc' failed with exit code 1")
     assert found.detection.title == (

@@ -22,11 +22,21 @@ from doctor.timelines.build.name_sources import Index
 from doctor.timelines.wheels import FILE, NEWEST, SYSTEMS
 
 _PACKAGES = """
-aiohttp array-record av blis chroma-hnswlib contourpy cryptography ctranslate2 dm-tree fasttext
-faiss-cpu greenlet grpcio h5py hnswlib jaxlib kiwisolver lightgbm llvmlite lxml matplotlib
-multidict numba numpy onnx onnxruntime opencv-python orjson pandas pillow psutil pyarrow
-pycocotools pydantic-core pyyaml regex safetensors scikit-image scikit-learn scipy sentencepiece
-shapely spacy tensorflow thinc tiktoken tokenizers ujson xgboost yarl
+aiohttp annoy argon2-cffi-bindings array-record asyncpg av bcrypt blis bottleneck box2d-py catboost
+cffi chroma-hnswlib clickhouse-driver contourpy cramjam cryptography ctranslate2 cvxpy cymem
+debugpy decord dependency-injector dm-tree duckdb ecos editdistance faiss-cpu fasttext fiona
+frozenlist gensim gevent greenlet grpcio grpcio-tools h5py hdbscan httptools jaxlib
+kiwisolver levenshtein lightgbm llvmlite lxml lz4 markupsafe matplotlib mediapipe mpi4py msgpack
+mujoco multidict murmurhash mysqlclient ndindex netcdf4 nmslib numba numcodecs numexpr numpy
+onnx onnxruntime onnxsim open3d opencv-contrib-python opencv-python opencv-python-headless
+orjson osqp paddlepaddle pandas pillow polars preshed propcache psutil psycopg2
+psycopg2-binary pyarrow pybullet pycocotools pycryptodome pydantic-core pygame pymongo pymssql
+pymupdf pynacl pyproj pyqt5 pyrsistent pystemmer python-snappy pywavelets pyworld pyyaml pyzmq
+rapidfuzz rasterio ray regex rpds-py ruamel-yaml-clib safetensors scikit-image scikit-learn scipy
+scs sentencepiece setproctitle shapely simplejson soxr spacy srsly statsmodels tables
+tensorflow tensorflow-addons tensorflow-io tensorflow-text tensorstore thinc thriftpy2 tiktoken
+tokenizers torchdata triton ujson uvloop vtk watchfiles websockets wordcloud wrapt xgboost
+xxhash yarl zstandard
 """
 Runs = list[tuple[str, dict[str, list[int]]]]
 
@@ -59,6 +69,8 @@ def runs(names: Iterable[str]) -> Runs:
 
 def systems_of(platform: str) -> tuple[str, ...]:
     """Return the systems and processors of a platform tag, as the data write them."""
+    if platform == "any":
+        return SYSTEMS
     if "linux" in platform and not platform.startswith("musllinux"):
         name = "linux"
     elif platform == "win_amd64":
