@@ -222,6 +222,8 @@ def headers(text: str, places: Sequence[Span]) -> Iterator[Span]:
 def _carried(hit: re.Match[str]) -> Iterator[Span]:
     start, end = hit.span(3)
     rest = hit[3].rstrip()
+    if not rest:  # the pattern takes some blanks, and a line may have more
+        return
     end = start + len(rest)
     if (scheme := _SCHEME.match(rest)) is not None:
         if not is_prose(scheme[2].split()[0]) and not is_placeholder(scheme[2]):

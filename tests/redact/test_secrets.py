@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,3 +110,12 @@ def test_a_command_far_along_a_line_is_read_as_one_at_its_start() -> None:
             f"{command} "
             f"{'passwd: files systemd '[:9] * (between // 9)}{' ' * (between % 9)}{command}"
         )
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie"])
+@pytest.mark.parametrize("blank", [" ", "\t", "\x1d", "\N{NO-BREAK SPACE}"])
+@pytest.mark.parametrize("end", ["", '"', "'x'", "\n"])
+def test_a_header_without_a_value_stays(name: str, blank: str, end: str) -> None:
+    for count in range(12):
+        text = f"{name}:{blank * count}{end}"
+        assert without_secrets(text) == text
