@@ -484,6 +484,7 @@ def pattern(data: bytes) -> None:
     `required_literals` must not lose a match.
     """
     asked, _, text = _text(data).partition("\n")
+    patterns.compile_pattern.cache_clear()  # a catalog has some thousands, this target millions
     with contextlib.suppress(patterns.PatternError):
         search = patterns.compile_pattern(asked)
         wanted = () if patterns.pattern_error(asked) else literals.required_literals(asked)
