@@ -92,6 +92,19 @@ def check(
     return judge(observation, request.expect)
 
 
+def check_whole(
+    request: CheckRequest, watcher: Watcher = _NOBODY, *, host: Host | None = None
+) -> Report:
+    """Return a report as `check` does, but none of half a run.
+
+    Raises KeyboardInterrupt where a person ended it: what was not tried must not count as healthy.
+    """
+    report = check(request, watcher, host=host)
+    if report.observation.interrupted:
+        raise KeyboardInterrupt
+    return report
+
+
 def observe(request: ObserveRequest, watcher: Watcher = _NOBODY) -> Observation:
     """Look at a target, every check included, and judge nothing: `doctor snapshot`."""
     every = tuple(_checks().values())

@@ -100,14 +100,14 @@ def apply(attempted: Attempted, original: Original, progress: Progress) -> Repai
     try:
         why = _carry_out(attempted, original, project, progress)
         why = why or _differs(original, plan)
+        if not why:
+            return _checked(plan, original, snapshot, progress)
     except BaseException:
         _restore(snapshot, original)
         raise
-    if why:
-        _restore(snapshot, original)
-        told = f"Nothing was applied: {why}. The environment is what it was before."
-        return Repair(report=original.report, plan=plan, remarks=(told,))
-    return _checked(plan, original, snapshot, progress)
+    _restore(snapshot, original)
+    told = f"Nothing was applied: {why}. The environment is what it was before."
+    return Repair(report=original.report, plan=plan, remarks=(told,))
 
 
 def project_file(snapshot: Snapshot) -> Path:
@@ -216,7 +216,7 @@ def _differs(original: Original, plan: Plan) -> str:
 
 def _checked(plan: Plan, original: Original, snapshot: Snapshot, progress: Progress) -> Repair:
     asked = original.request.check
-    report = pipeline.check(
+    report = pipeline.check_whole(
         msgspec.structs.replace(asked, observe=msgspec.structs.replace(asked.observe, fresh=True)),
         of_progress(lambda what, passed: progress(f"checking again: {what}", passed)),
         host=_host(plan, original),

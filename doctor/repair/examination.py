@@ -328,7 +328,7 @@ class Examination:
         # What a program said before the plan says nothing of what it says afterwards.
         asked = msgspec.structs.replace(asked, logs=()) if program is not None else asked
         host = host_of(self._copy.host, self._env)
-        report = pipeline.check(
+        report = pipeline.check_whole(
             msgspec.structs.replace(asked, observe=observe),
             of_progress(lambda what, passed: self._progress(f"checking the copy: {what}", passed)),
             host=Host(env={**host.env, "DOCTOR_CACHE_DIR": ""}, cwd=host.cwd),

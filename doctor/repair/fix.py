@@ -203,7 +203,7 @@ def _without_canaries(request: FixRequest) -> FixRequest:
 
 
 def _checked(request: FixRequest, host: Host, progress: Progress) -> Report:
-    return pipeline.check(
+    return pipeline.check_whole(
         request.check,
         of_progress(lambda what, passed: progress(f"checking: {what}", passed)),
         host=host,

@@ -57,7 +57,7 @@ class Judge:
         return Judged(Answer.BAD, one_line(ran.why or f"ended by {ran.ended.value}", 160))
 
     def _by_checks(self, copy: Clone, what: str, *, is_start: bool) -> Judged:
-        report = pipeline.check(
+        report = pipeline.check_whole(
             CheckRequest(observe=ObserveRequest(python=str(copy.environment.python), fresh=True)),
             host=Host(env={**copy.host.env, "DOCTOR_CACHE_DIR": ""}, cwd=copy.host.cwd),
         )
