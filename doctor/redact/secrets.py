@@ -101,13 +101,19 @@ def _find_spans(text: str) -> list[Span]:
 
 
 def _small(text: str) -> str:
-    """Return a text in small letters, each where it stood: there are letters that become two."""
+    """Return a text in small letters, each where it stood: there are letters that become two.
+
+    The automaton speaks UTF-8. A byte of a name that is no UTF-8 is half a surrogate pair for
+    Python, and a question mark here.
+    """
     small = text.lower()
-    return (
-        small
-        if len(small) == len(text)
-        else "".join(one if len(one := char.lower()) == 1 else char for char in text)
-    )
+    if len(small) != len(text):
+        small = "".join(one if len(one := char.lower()) == 1 else char for char in text)
+    try:
+        small.encode()
+    except UnicodeEncodeError:
+        return small.encode("utf-8", "replace").decode()
+    return small
 
 
 def _wrapped(text: str) -> Iterator[Span]:

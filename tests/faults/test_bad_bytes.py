@@ -192,3 +192,19 @@ def test_a_result_is_text_again_in_the_report(tmp_path: Path) -> None:
     assert said.code == 1
     assert "\\u0000" not in said.out
     assert json.loads(said.out)["exit_code"] == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a name that is no Unicode")
+@pytest.mark.parametrize("command", ["check", "snapshot", "fix"])
+def test_a_distribution_whose_name_is_no_text_is_none(tmp_path: Path, command: str) -> None:
+    python = bare(tmp_path / "patient")
+    package(python, "torch", "2.13.0", "")
+    site = next((python.parents[1] / "lib").glob("python*/site-packages"))
+    odd = os.fsencode(site) + b"/\xff\xfe-1.dist-info"
+    os.mkdir(odd)  # noqa: PTH102 - a name of bytes
+    with open(odd + b"/METADATA", "wb") as file:  # noqa: PTH123
+        file.write(b"Name: \xff\nVersion: 1\n")
+    more = {"snapshot": ("--no-canaries", "-o", "-"), "check": ("--no-canaries",), "fix": ()}
+    said = doctor(command, "--python", python, *more[command], cwd=tmp_path)
+    assert said.code in (0, 1)
+    assert "fault of doctor" not in said.err

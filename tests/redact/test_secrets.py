@@ -119,3 +119,10 @@ def test_a_header_without_a_value_stays(name: str, blank: str, end: str) -> None
     for count in range(12):
         text = f"{name}:{blank * count}{end}"
         assert without_secrets(text) == text
+
+
+def test_a_byte_that_is_no_text_hides_no_secret() -> None:
+    texts = ["\udcff\udcfe", "\udcff HF_TOKEN=Zq93kdkWm29xkd \udcff"]
+    assert list(texts_with_keywords(texts)) == [1]
+    assert without_secrets(texts[0]) == texts[0]
+    assert without_secrets(texts[1]) == f"\udcff HF_TOKEN={HIDDEN} \udcff"

@@ -276,11 +276,22 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
             found = [
                 one
                 for one in entries
-                if one.name.endswith((".dist-info", ".egg-info")) and one.name[0] != "~"
+                if one.name.endswith((".dist-info", ".egg-info"))
+                and one.name[0] != "~"
+                and _is_text(one.name)
             ]
     except OSError:
         return []
     return sorted(found, key=lambda one: one.name)
+
+
+def _is_text(name: str) -> bool:
+    """Say whether a name is Unicode: another one is no distribution's, and fits into no report."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _named(folder: str) -> tuple[str, str]:
