@@ -23,6 +23,14 @@ COMPILED = "catalog.msgpack"
 _COMPILED_BESIDE = ".catalog.msgpack"
 """The compiled catalog of a checkout, so that not every command parses hundreds of files."""
 _MAX_FILE = 256 << 10
+_DEEPEST = 100
+_DEEPER = {
+    "SequenceStartEvent": 1,
+    "MappingStartEvent": 1,
+    "SequenceEndEvent": -1,
+    "MappingEndEvent": -1,
+}
+"""How deep an event of YAML leads."""
 _T = TypeVar("_T")
 
 
@@ -235,8 +243,13 @@ def parse_yaml(path: Path) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text = _text(path)
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
-            raise CatalogError(f"{path}: aliases are not allowed")
+        depth = 0
+        for event in yaml.parse(text, Loader=loader):
+            if isinstance(event, yaml.AliasEvent):
+                raise CatalogError(f"{path}: aliases are not allowed")
+            depth += _DEEPER.get(type(event).__name__, 0)
+            if depth > _DEEPEST:  # LibYAML takes quadratic time for those
+                raise CatalogError(f"{path}: more than {_DEEPEST} levels are nested")
         return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

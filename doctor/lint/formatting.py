@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from doctor.base.errors import DoctorError
+from doctor.catalog.loading import parse_yaml
 from doctor.model.issues import Recipe
 
 _WIDTH = 130
@@ -44,9 +45,12 @@ def formatted(text: str, *, table: bool = False) -> str:
     """Return the text of a catalog file in its one form.
 
     Raises DoctorError where `ruamel.yaml` is not installed; authors have it by the extra `dev`.
+
+    Raises ValueError where it is no YAML.
     """
     try:
         from ruamel.yaml import YAML
+        from ruamel.yaml.error import YAMLError
     except ImportError as error:
         raise DoctorError(
             "doctor fmt needs ruamel.yaml: python -m pip install ruamel.yaml"
@@ -55,7 +59,10 @@ def formatted(text: str, *, table: bool = False) -> str:
     yaml.preserve_quotes = True
     yaml.width = 1 << 16
     yaml.indent(mapping=2, sequence=4, offset=2)
-    document = yaml.load(text)
+    try:
+        document = yaml.load(text)
+    except YAMLError as error:
+        raise ValueError(str(error)) from None
     _order(document, _TABLE if table else _ISSUE)
     for recipe in _recipes(document, table=table):
         _order(recipe, _RECIPE)
@@ -70,10 +77,19 @@ def formatted(text: str, *, table: bool = False) -> str:
 
 
 def unformatted(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each catalog file below a folder that is not in its one form, with that form."""
+    """Yield each catalog file below a folder that is not in its one form, with that form.
+
+    Raises DoctorError for one that cannot be read, or is no known issue and no table.
+    """
     for path in sorted(folder.rglob("*.yaml")):
-        text = path.read_text(encoding="utf-8")
-        form = formatted(text, table="compat" in path.parent.parts)
+        parse_yaml(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            form = formatted(text, table="compat" in path.parent.parts)
+        except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
+            raise DoctorError(
+                f"{path}: no catalog file ({error!r:.200}); doctor lint says what is wrong"
+            ) from None
         if form != text:
             yield path, form
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from doctor.base.bundled import bundled
+from doctor.base.errors import DoctorError
 from doctor.lint import formatting
-from doctor.lint.formatting import formatted
+from doctor.lint.formatting import formatted, unformatted
 
 _FILES = sorted(bundled("matrices").rglob("*.yaml"))
 
@@ -56,3 +57,14 @@ def test_keys_have_one_order_and_long_texts_are_folded() -> None:
         "        options: [upgrade]",
     ]
     assert '      a: [{introduced: "1"}]' in lines
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\x00", b"a: 1\na: 2\n", b"3\n", b"fixes: [3]\n", b"a: [\n", b"a: &b [*b]\n"]
+)
+def test_what_is_no_catalog_file_is_named(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "issues" / "torch" / "odd.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    with pytest.raises(DoctorError, match=r"odd\.yaml"):
+        list(unformatted(tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +252,13 @@ def test_advice_that_could_do_harm_is_a_fault(
 )
 def test_advice_that_can_do_none_is_no_fault(tmp_path: Path, entry: dict[str, Any]) -> None:
     assert _faults(tmp_path, good=entry) == []
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 100_000, "a: " + "{b: " * 50_000])
+def test_what_nests_without_end_is_refused_at_once(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "issues" / "x" / "deep.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    begun = time.process_time()
+    assert any("deep.yaml: more than 100 levels" in fault for fault in lint(tmp_path, {}))
+    assert time.process_time() - begun < 5
