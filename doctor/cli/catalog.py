@@ -123,7 +123,7 @@ def search(
 ) -> int:
     """Find known issues by words in their title, cause and log lines, or by the line of an error.
 
-    The exit code is 1 if nothing fits.
+    The exit code is 4 if nothing fits.
     """
     from doctor.pipeline.diagnose import ids_for
     from doctor.report.reference.search import Matches, with_words
@@ -136,7 +136,7 @@ def search(
     found = Matches(issues=tuple(dict.fromkeys((*exact, *phrase, *every))))
     if not found:
         screen.say("doctor: nothing fits; doctor diagnose FILE reads a whole log")
-        return 1
+        return 4
     _put(found, known, {}, format_)
     return 0
 

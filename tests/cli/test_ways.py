@@ -76,4 +76,4 @@ def test_known_issues_are_found_by_the_line_of_an_error(
     line = "RuntimeError: operator torchvision::nms does not exist"
     found = json.loads(_out(capsys, "search", line, "--json"))["issues"]
     assert found[0]["id"] == "torchvision/other-torch"
-    assert app(["search", "no such words anywhere"], standalone_mode=False) == 1
+    assert app(["search", "no such words anywhere"], standalone_mode=False) == 4
