@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+import yaml
+
 from tests.command import doctor
 
 _LOG = (
@@ -58,6 +61,19 @@ def test_a_skeleton_is_unfinished_until_it_is_filled(tmp_path: Path) -> None:
     file.write_text(text, encoding="utf-8")
     assert doctor("lint", tmp_path / "matrices", cwd=tmp_path).out.strip().endswith("no faults")
     assert doctor("diagnose", "log", "--matrices", tmp_path / "matrices", cwd=tmp_path).code == 1
+
+
+@pytest.mark.parametrize(
+    "before", ["    foo = bar()\n", "\tx: y\n", "  - a: [\n", "   '''\n", "  #\n"]
+)
+def test_a_log_that_begins_with_an_indented_line_stays_as_it_is(
+    tmp_path: Path, before: str
+) -> None:
+    log = f"{before * 6}ZorkError: the flux is gone\n"
+    (tmp_path / "log").write_text(log, encoding="utf-8")
+    written = yaml.safe_load(doctor("new-issue", "log", cwd=tmp_path).out)
+    assert before.strip() in written["examples"][0]["log"]
+    assert written["examples"][0]["log"].startswith(before[0]) == before[0].isspace()
 
 
 def test_what_is_known_already_is_said(tmp_path: Path) -> None:
