@@ -40,6 +40,9 @@ def main() -> NoReturn:
         # No file of doctor can be read. 1, Python's own code, would be a finding.
         os.write(2, f"doctor: this machine does not let doctor start: {error}\n".encode())
         os._exit(3)
+    except KeyboardInterrupt:
+        os.write(2, b"doctor: interrupted\n")
+        os._exit(130)
     start()
 
 
