@@ -202,8 +202,12 @@ def test_a_distribution_whose_name_is_no_text_is_none(tmp_path: Path, command: s
     site = next((python.parents[1] / "lib").glob("python*/site-packages"))
     odd = os.fsencode(site) + b"/\xff\xfe-1.dist-info"
     os.mkdir(odd)  # noqa: PTH102 - a name of bytes
-    with open(odd + b"/METADATA", "wb") as file:  # noqa: PTH123
-        file.write(b"Name: \xff\nVersion: 1\n")
+    for name, data in (
+        (b"METADATA", b"Name: \xff\xfe\nVersion: 1\n"),
+        (b"RECORD", b"\xff\x00,,\n"),
+    ):
+        with open(odd + b"/" + name, "wb") as file:  # noqa: PTH123
+            file.write(data)
     more = {"snapshot": ("--no-canaries", "-o", "-"), "check": ("--no-canaries",), "fix": ()}
     said = doctor(command, "--python", python, *more[command], cwd=tmp_path)
     assert said.code in (0, 1)
