@@ -47,6 +47,33 @@ def test_the_other_folders_of_the_variable_are_left(value: str | None, rest: str
     assert value_of(facts, "nvidia.library_path_rest") == rest
 
 
+@pytest.mark.parametrize(
+    ("container", "mounted", "library", "of_image"),
+    [
+        ("docker", False, "580.105.08", True),
+        ("podman", False, "535.54.03", True),
+        # The toolkit hands in what lies on the host's disk.
+        ("docker", True, "580.105.08", None),
+        # In LXC every library is the container's own.
+        ("lxc", False, "535.54.03", None),
+        (None, False, "580.105.08", None),
+        ("docker", False, "580.95.05", None),
+        ("docker", None, "580.105.08", None),
+    ],
+)
+def test_a_libcuda_that_is_no_mount_is_of_the_image(
+    container: str | None, mounted: bool | None, library: str, of_image: bool | None
+) -> None:
+    facts = derived(
+        nvidia__libcuda="/usr/lib/libcuda.so.1",
+        nvidia__libcuda_version=library,
+        nvidia__libcuda_mounted=mounted,
+        nvidia__driver_version="580.95.05",
+        host__container=container,
+    )
+    assert value_of(facts, "nvidia.libcuda_of_image") is of_image
+
+
 def test_a_newer_libcuda_beside_an_nvml_that_answers_is_forward_compatibility() -> None:
     assert halves("580.65.06", "550.54.15", nvidia__nvml=None, nvidia__gpus=_GPUS) == (True, None)
     assert halves("580.65.06", "550.54.15", path="/usr/local/cuda/compat/libcuda.so.1") == (

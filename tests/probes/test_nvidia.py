@@ -626,6 +626,42 @@ def test_libcuda_and_the_driver_behind_it(tmp_path: Path) -> None:
     assert _seen(host)["nvidia.libcuda_link"] is True
 
 
+_MOUNT = "36 35 98:0 {} {} ro,nosuid - ext4 /dev/root rw\n"
+
+
+@pytest.mark.parametrize(
+    ("points", "mounted"),
+    [
+        (["/usr/lib64/libcuda.so.535.104.05"], True),
+        (["/usr/lib64/libnvidia-ml.so.535.104.05", "/usr"], False),
+        # The folder of a node, as GKE hands it in, or anybody's volume.
+        (["/usr/lib64"], None),
+        ([], None),
+    ],
+)
+def test_a_library_that_the_toolkit_hands_in_is_a_mount(
+    tmp_path: Path, points: list[str], mounted: bool | None
+) -> None:
+    text = "".join(_MOUNT.format(point, point) for point in points)
+    host = made_host(
+        tmp_path, {"/usr/lib64/libcuda.so.535.104.05": "x", "/proc/self/mountinfo": text}
+    )
+    (tmp_path / "root/usr/lib64/libcuda.so.1").symlink_to("libcuda.so.535.104.05")
+    assert _seen(host).get("nvidia.libcuda_mounted") is mounted
+
+
+def test_a_compatibility_library_without_a_number_has_that_of_its_package(tmp_path: Path) -> None:
+    compat = "/usr/local/cuda/compat"
+    files: dict[str, str | bytes] = {
+        f"{compat}/libcuda.so.1": "x",
+        f"{compat}/libnvidia-ptxjitcompiler.so.580.65.06": "x",
+    }
+    host = made_host(tmp_path, files, env={"LD_LIBRARY_PATH": compat})
+    assert _seen(host)["nvidia.libcuda_version"] == "580.65.06"
+    put(tmp_path / f"root{compat}/libnvidia-ptxjitcompiler.so.550.54.15")
+    assert _seen(host).get("nvidia.libcuda_version") is None
+
+
 def test_a_compatibility_library_comes_first(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "/usr/lib64/libcuda.so.1": "x",

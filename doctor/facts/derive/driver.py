@@ -18,6 +18,7 @@ _OF_TENSORFLOW = ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
 """What tensorflow[and-cuda] brings: without it pip's TensorFlow is for the processor."""
 
 _FIRST_BRANCH = 300
+_WITH_IMAGES = ("docker", "podman", "kubernetes", "container")
 
 
 def halves(facts: Facts) -> FactStream:
@@ -27,6 +28,7 @@ def halves(facts: Facts) -> FactStream:
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
     yield "nvidia.libcuda_older", _older(facts)
     yield "nvidia.libcuda_alone", _alone(facts)
+    yield "nvidia.libcuda_of_image", _of_image(facts)
     yield "nvidia.compat_outdated", _outdated(facts)
     rest = _without_libcuda(facts)
     yield "nvidia.library_path_rest", present(rest, SOURCE) if rest else absent(SOURCE)
@@ -129,6 +131,19 @@ def _alone(facts: Facts) -> Fact:
     )
     alone = _difference(facts).state is State.PRESENT and not _stands_in(facts) and nvml == kernel
     return present(True, SOURCE) if alone else absent(SOURCE)
+
+
+def _of_image(facts: Facts) -> Fact:
+    """Return whether the libcuda of a container is its image's own, and of another driver.
+
+    What NVIDIA's toolkit hands in is mounted file by file. In LXC the libraries are always the
+    container's own.
+    """
+    contained = str(value_of(facts, "host.container") or "").startswith(_WITH_IMAGES)
+    own = contained and value_of(facts, "nvidia.libcuda_mounted") is False
+    differs = own and _difference(facts).state is State.PRESENT and not _stands_in(facts)
+    compat = "/compat" in str(value_of(facts, "nvidia.libcuda") or "")
+    return present(True, SOURCE) if differs and not compat else absent(SOURCE)
 
 
 def _outdated(facts: Facts) -> Fact:

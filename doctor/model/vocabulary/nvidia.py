@@ -299,6 +299,12 @@ NVIDIA: dict[str, str] = {
         "changes nothing"
     ),
     "nvidia.nvml_version": "driver version in the file name of libnvidia-ml.so.1",
+    "nvidia.libcuda_mounted": (
+        "whether that libcuda is a mount of its own, as container runtimes hand in the host's"
+    ),
+    "nvidia.libcuda_of_image": (
+        "true where a container's libcuda is of its image, and of another driver than the host's"
+    ),
     "nvidia.libcuda_version": "driver version in the file name of that libcuda",
     "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
     "nvidia.fabric_wanted": (

@@ -65,7 +65,7 @@ def _gpu_name(gpu: Any) -> str:
 def _driver(facts: Facts) -> str:
     said_no = value_of(facts, "nvidia.nvml")
     if version := value_of(facts, "nvidia.driver_version"):
-        speaks = stated(facts, "nvidia.cuda_version", "good for CUDA {}")
+        speaks = stated(facts, "nvidia.cuda_version", f"good for CUDA {{}}{_by_compat(facts)}")
         return listed(f"driver {as_text(version)}", speaks, f"NVML: {said_no}" if said_no else "")
     if value_of(facts, "nvidia.gpu_present") is True and facts["nvidia.gpu_present"].source == LOG:
         # A log that names a GPU says nothing of the driver by its silence.
@@ -90,6 +90,14 @@ def _driver(facts: Facts) -> str:
         absent="no NVIDIA driver on this machine",
         called="NVIDIA driver",
     )
+
+
+def _by_compat(facts: Facts) -> str:
+    """Return whose CUDA NVML tells where a compatibility library stands before the driver's."""
+    if value_of(facts, "nvidia.forward_compatibility") is not True:
+        return ""
+    release = value_of(facts, "nvidia.libcuda_version")
+    return f" with the compatibility library{f' of {as_text(release)}' if release else ''}"
 
 
 def _others(facts: Facts) -> list[str]:
