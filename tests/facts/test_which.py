@@ -183,3 +183,21 @@ def test_where_others_count_the_gpus_otherwise_a_command_takes_the_address(
     facts = derived(nvidia__visible=[_gpu(0, remap_pending=True)], **where)
     assert value_of(facts, "nvidia.remap_pending.which") == "GPU 0 (0000:41:00.0)"
     assert value_of(facts, "nvidia.remap_pending.index") == "0000:41:00.0"
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ("'0,1'", "0,1"),
+        ('"0"', "0"),
+        ('"GPU-a0","GPU-c0"', "GPU-a0,GPU-c0"),
+        # Without them it would be wrong as well.
+        ("'7'", None),
+        ("0,1", None),
+    ],
+)
+def test_quotation_marks_in_the_value(value: str, plain: str | None) -> None:
+    facts = derived(
+        env__CUDA_VISIBLE_DEVICES=value, nvidia__gpus=_FOUR, nvidia__visible_error="wrong"
+    )
+    assert value_of(facts, "nvidia.visible_unquoted") == plain
