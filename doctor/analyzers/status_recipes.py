@@ -133,8 +133,8 @@ _AGAIN = command(
     "reboot",
     use_if=(LINUX, "it is the machine itself, no container"),
     sudo=True,
-    note="Save your work first. If the GPU is lost again, look at its power, its heat and its "
-    "seat in the slot.",
+    note="Save your work first. If the GPU is lost again, look at its power, its heat and, "
+    "of a card in a slot, its seat.",
 )
 _UVM = Recipe(
     title="Switch unified memory on for the virtual GPU",

@@ -24,6 +24,18 @@ _STATES = {
 }
 
 
+_SOLDERED = Pattern(
+    r"\b(?:GB\d{2,3}|GH\d{3}|Orin|Xavier|Thor|Tegra|Jetson|Laptop GPU|Max-Q|Mobile|SXM\d?"
+    r"|H100 80GB HBM3|H200$|B[23]00)\b"
+)
+"""Names of GPUs that are soldered to a board, or are modules that only their maker exchanges."""
+
+
+def is_soldered(name: str) -> bool:
+    """Say whether a GPU of this name sits in no slot from which its owner may take it."""
+    return _SOLDERED.search(name) is not None
+
+
 def state_said(words: Any) -> str:
     """Return what words of CUDA say that its GPUs are: "busy" or "full".
 

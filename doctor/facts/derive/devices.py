@@ -6,6 +6,7 @@ from typing import Any
 
 from doctor.facts.conditions import lookup
 from doctor.facts.derive.making import SOURCE
+from doctor.facts.devices import is_soldered
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
 
 
@@ -13,13 +14,16 @@ def of_gpus(facts: Facts) -> FactStream:
     """Yield names, count and capabilities of the visible GPUs."""
     seen = _visible(facts)
     if seen.state is not State.PRESENT or not isinstance(seen.value, list):
-        for name in ("capabilities", "gpu_names", "gpu_count"):
+        for name in ("capabilities", "gpu_names", "gpu_count", "soldered"):
             yield f"nvidia.{name}", seen if seen.state is State.UNKNOWN else absent(SOURCE)
         return
     gpus = [gpu for gpu in seen.value if isinstance(gpu, dict)]
     names = [str(gpu["name"]) for gpu in gpus if gpu.get("name")]
     yield "nvidia.capabilities", _capabilities(gpus)
     yield "nvidia.gpu_names", present(names, SOURCE) if names else absent(SOURCE)
+    fixed = [name for name in names if is_soldered(name)]
+    whole = fixed and len(fixed) == len(names)
+    yield "nvidia.soldered", present(fixed, SOURCE) if whole else absent(SOURCE)
     yield "nvidia.gpu_count", present(len(gpus), SOURCE) if gpus else absent(SOURCE)
 
 

@@ -9,7 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from doctor.base.lazy_pattern import Pattern
-from doctor.facts.devices import card, cards, device_name, seen_by_nvml, seen_by_torch
+from doctor.facts.devices import (
+    card,
+    cards,
+    device_name,
+    is_soldered,
+    seen_by_nvml,
+    seen_by_torch,
+)
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
@@ -93,6 +100,7 @@ def _suspected(
     first, twin = found[0]
     red = {name: case.reason for name, case in first.cases.items() if case.verdict in RED and name}
     what = f" ({', '.join(red)})" if red else ""
+    around = "its power" if _is_fixed(device, facts) else "its slot, its power"
     names = ", ".join(dict.fromkeys(outcome.id for outcome, _ in found))
     return Detection(
         id="card/one-of-several",
@@ -100,7 +108,7 @@ def _suspected(
         title=f"{device_name(device, facts)} fails {names}{what}, and its twin {twin} passes",
         severity=Severity.ERROR,
         confidence=Confidence.MEDIUM,
-        message="This card is suspected, or its slot, its power or the state of its driver, and "
+        message=f"This card is suspected, or {around} or the state of its driver, and "
         f"not the program: {device_name(twin, facts)} is of the same model, and runs the same "
         "kernels with the same libraries.",
         evidence=tuple(
@@ -133,6 +141,7 @@ def _recipes(device: str, facts: Facts) -> tuple[Recipe, ...]:
             lasting=False,
         )
     ]
+    before = "" if _is_fixed(device, facts) else "; try another slot and cable before"
     if others:
         recipes.insert(
             0,
@@ -156,12 +165,16 @@ def _recipes(device: str, facts: Facts) -> tuple[Recipe, ...]:
                 title="Have NVIDIA's diagnosis test the card",
                 use_if=(*bare, "DCGM is installed (datacenter-gpu-manager)"),
                 note="It loads the card for some minutes. A card that fails it is one for its "
-                "seller; try another slot and cable before.",
+                f"seller{before}.",
                 steps=(Action(run=("dcgmi", "diag", "-r", "3", "-i", str(number))),),
                 lasting=False,
             ),
         ]
     return tuple(recipes)
+
+
+def _is_fixed(device: str, facts: Facts) -> bool:
+    return is_soldered(as_text(seen_by_torch(device, facts).get("name") or ""))
 
 
 def _others(device: str, facts: Facts) -> str:

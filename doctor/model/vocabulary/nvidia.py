@@ -302,6 +302,7 @@ NVIDIA: dict[str, str] = {
         "changes nothing"
     ),
     "nvidia.nvml_version": "driver version in the file name of libnvidia-ml.so.1",
+    "nvidia.soldered": "GPUs without a slot: on the board of a laptop, a Jetson, a GB10, on SXM",
     "nvidia.libcuda_mounted": (
         "whether that libcuda is a mount of its own, as container runtimes hand in the host's"
     ),
