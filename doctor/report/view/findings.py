@@ -30,6 +30,7 @@ from doctor.report.view.blocks import (
     Style,
     Suppressed,
 )
+from doctor.report.view.causes import causes
 from doctor.report.view.check_plan import covered
 from doctor.report.view.detail import ID, PLACE, TITLE, Detail
 from doctor.report.view.fixes import fix
@@ -44,7 +45,7 @@ _FACTS = 2
 def findings(report: Report, detail: Detail) -> tuple[Finding, ...]:
     """Return the findings that count; a brief report leaves out the consequences of others."""
     counted = report.counted
-    causes = _causes(counted)
+    followers = causes(counted)
     planned = covered(report) if not detail.own_fixes else frozenset()
     return tuple(
         finding(
@@ -52,12 +53,14 @@ def findings(report: Report, detail: Detail) -> tuple[Finding, ...]:
             detail._replace(fixes=0) if found.id in planned else detail,
             windows=on_windows(report),
             about=_about(found, report),
-            consequences=tuple(counted[other] for other, cause in causes.items() if cause == place),
-            folded=place in causes,
+            consequences=tuple(
+                counted[other] for other, cause in followers.items() if cause == place
+            ),
+            folded=place in followers,
             suggestions=tuple(_suggestions(found, report)) if detail.suggest else (),
         )
         for place, found in enumerate(counted)
-        if place not in causes or not detail.brief
+        if place not in followers or not detail.brief
     )
 
 
@@ -120,29 +123,6 @@ def finding(
             *([_more(found, detail, about)] if detail.brief else []),
         ),
     )
-
-
-def _causes(counted: tuple[ModelFinding, ...]) -> dict[int, int]:
-    """Map each finding that is a consequence to its cause, by their places.
-
-    A note is the cause of other notes alone: what is graver has to be seen. A consequence of a
-    consequence goes to the first cause.
-    """
-    causes: dict[int, int] = {}
-
-    def fold(found: ModelFinding, cause: int) -> None:
-        for place, other in enumerate(counted):
-            explained = other.id in found.symptoms and other.target == found.target
-            if found.severity is Severity.NOTE and other.severity is not Severity.NOTE:
-                continue
-            if explained and place != cause and place not in {*causes, *causes.values()}:
-                causes[place] = cause
-                fold(other, cause)
-
-    for place, found in enumerate(counted):
-        if place not in causes:
-            fold(found, place)
-    return causes
 
 
 def _about(found: ModelFinding, report: Report) -> str:

@@ -6,19 +6,15 @@ from doctor.model.document import SummaryDocument
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.report.view.causes import causes
 
 
 def summary(report: Report) -> SummaryDocument:
     """Count what a report holds."""
-    # What an explanation of the same lines stands for is folded below it, and is no second error.
-    below = {
-        (found.target, symptom)
-        for found in report.counted
-        if found.id.startswith("failure/")
-        for symptom in found.symptoms
-    }
+    # A consequence is folded below its cause, and is no second error.
+    below = causes(report.counted)
     severities = [
-        found.severity for found in report.counted if (found.target, found.id) not in below
+        found.severity for place, found in enumerate(report.counted) if place not in below
     ]
     verdicts = [outcome.verdict for outcome in report.observation.outcomes]
     return SummaryDocument(
