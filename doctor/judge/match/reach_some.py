@@ -27,6 +27,8 @@ _WITHHELD = ("permission", "not permitted")
 A job of a cluster has the GPUs that it asked for.
 """
 _HOLDERS = 4
+_OF_MODE = ("nvidia/compute-mode-exclusive",)
+"""The note that the mode is set: it says less than who holds the GPU."""
 
 
 def some_missing(observation: Observation) -> Iterator[Detection]:
@@ -133,6 +135,7 @@ def all_taken(frameworks: Sequence[Framework], state: str, observation: Observat
             fact_evidence("nvidia.visible", facts),
         ),
         recipes=FIXES[state],
+        symptoms=_OF_MODE if state == "busy" else (),
     )
 
 
@@ -165,6 +168,7 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Detection
             ),
         ),
         recipes=FIXES[state],
+        symptoms=_OF_MODE if state == "busy" else (),
     )
 
 
