@@ -152,6 +152,21 @@ _BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
         "cuda/driver-lost-its-memory-module",
         "Make the device files anew on the host",
     ),
+    "the image has a newer libcuda of its own": (
+        {
+            **_NO_ANSWER,
+            "nvidia.nvml": "Driver/library version mismatch",
+            "torch.cuda_error": "Error 803: system has unsupported display driver / cuda driver "
+            "combination",
+            "jax.error": f"{_NONE}CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+            "nvidia.libcuda": "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+            "nvidia.libcuda_version": "580.999.04",
+            "nvidia.libcuda_mounted": False,
+            "host.package_manager": "apt",
+        },
+        "nvidia/driver-library-mismatch",
+        "Take the driver's packages out of the image",
+    ),
     "libcuda has no content": (
         {
             "torch.cuda_error": "Found no NVIDIA driver on your system.",
@@ -174,8 +189,69 @@ def test_one_broken_part_is_one_finding_with_its_cure_first(name: str, asked: bo
         unasked = ("torch.cuda_available", "torch.devices", "torch.cuda_error")
         changes = changes | dict.fromkeys((*unasked, "jax.devices", "jax.error"), ...)
     told = found(*(_SKIPPED if asked else ()), **changes)
-    assert [(one.id, one.severity) for one in told] == [(rule, Severity.ERROR)]
+    first = told[0]
+    assert (first.id, first.severity) == (rule, Severity.ERROR)
+    assert {one.id for one in told[1:]} <= {*first.symptoms}
     assert first_fix(told[0], **changes) == fix
+
+
+_JAX = "Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices."
+_NOT_LINKED = "/usr/bin/ld: cannot find -lcuda: No such file or directory"
+_DIVIDED = [{**_H100, "mig": True, "mig_devices": []}]
+_CAUSES: dict[str, dict[str, Any]] = {
+    "nvidia/mig-without-instances": {"nvidia.gpus": _DIVIDED, "nvidia.visible": _DIVIDED},
+    "cuda/driver-lost-its-memory-module": {
+        "torch.cuda_error": _UNKNOWN,
+        "nvidia.nodes_stale": _UVM,
+    },
+    "nvidia/fabric-manager-not-running": {
+        "torch.cuda_error": "Error 802: system not yet initialized",
+        "nvidia.nvswitch": True,
+    },
+    "container/compute-not-handed-in": {
+        "torch.cuda_error": "Found no NVIDIA driver on your system.",
+        "nvidia.libcuda": None,
+        "nvidia.libcuda_version": None,
+        "env.NVIDIA_DRIVER_CAPABILITIES": "utility",
+    },
+    "cuda/driver-and-libcuda-differ": {
+        "torch.cuda_error": "Error 803: system has unsupported display driver / cuda driver "
+        "combination",
+        "nvidia.libcuda": "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+        "nvidia.libcuda_version": "580.95.05",
+        "nvidia.libcuda_mounted": False,
+    },
+}
+
+
+@pytest.mark.parametrize("cause", _CAUSES)
+def test_what_jax_and_a_linker_repeat_follows_from_the_cause(cause: str) -> None:
+    changes = _CAUSES[cause]
+    red = msgspec.structs.replace(toy.outcome("failed", check="jax-devices"), reason=_JAX)
+    told = found(_SKIPPED[0], red, **changes, **{"jax.devices": ...})
+    assert told[0].id == cause
+    assert {one.id for one in told[1:]} <= {*told[0].symptoms}
+    linker = toy.outcome("failed", check="inductor-compile")
+    linker = msgspec.structs.replace(linker, reason=_NOT_LINKED)
+    told = found(*_SKIPPED, linker, **changes)
+    follows = "cuda/driver-library-not-linked" in told[0].symptoms
+    # Where the library is there, its plain name is missing for another reason.
+    assert follows == ("nvidia.libcuda" in changes and changes["nvidia.libcuda"] is None)
+
+
+def test_a_driver_that_is_too_old_for_torch_and_jax_is_one_cause() -> None:
+    told = found(
+        *_SKIPPED,
+        **{
+            "nvidia.driver_version": "550.54.15",
+            "nvidia.driver_branch": 550,
+            "nvidia.libcuda_version": "550.54.15",
+            "torch.cuda_error": "The NVIDIA driver on your system is too old (found 12040).",
+        },
+    )
+    assert told[0].id == "torch/driver-too-old"
+    assert told[0].symptoms[-1:] == ("compat/jax-cuda13/driver",)
+    assert "reach/jax" in next(one for one in told if one.id.startswith("compat/")).symptoms
 
 
 def test_jax_that_finds_no_gpu_without_nvml_is_told_so() -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from doctor.base.globs import matches_any
 from doctor.facts.placeholders import fill_known
+from doctor.judge.match.echoes import with_echoes
 from doctor.judge.match.extensions import accounted, broken_extensions
 from doctor.judge.match.generic import (
     broken_checks,
@@ -82,7 +83,8 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
         generic,
         [each for each, _ in positive if leaves_open(each.issue.fixes, facts)],
     )
-    findings = _without_failures(observation, [*issues, *failures, *generic])
+    every = with_echoes(observation, [*issues, *failures, *generic])
+    findings = _without_failures(observation, every)
     general |= {one.id for one in findings if leaves_open(one.recipes, facts)}
     return Diagnosis(
         findings=ranked(

@@ -44,6 +44,11 @@ def blames_driver(framework: Framework, facts: Facts) -> bool:
     return bool(_OF_DRIVER.search(as_text(value_of(facts, error_fact(framework, facts)) or "")))
 
 
+def says_no_device(words: str) -> bool:
+    """Say whether words repeat that the driver does not start, or shows no GPU."""
+    return bool(_OF_DRIVER.search(words))
+
+
 def names_of(frameworks: Sequence[Framework]) -> str:
     """Name frameworks: `torch`, `torch and JAX`, `torch, JAX and ONNX Runtime`."""
     *others, last = (framework.spelled for framework in frameworks)
