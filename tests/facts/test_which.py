@@ -191,13 +191,18 @@ def test_where_others_count_the_gpus_otherwise_a_command_takes_the_address(
         ("'0,1'", "0,1"),
         ('"0"', "0"),
         ('"GPU-a0","GPU-c0"', "GPU-a0,GPU-c0"),
+        ("[0]", "0"),
+        ("0;1", "0,1"),
+        ("0 1", "0,1"),
+        ("0,0", None),
+        ("0, 1", None),
         # Without them it would be wrong as well.
         ("'7'", None),
         ("0,1", None),
     ],
 )
-def test_quotation_marks_in_the_value(value: str, plain: str | None) -> None:
+def test_marks_in_the_value_that_are_no_commas(value: str, plain: str | None) -> None:
     facts = derived(
         env__CUDA_VISIBLE_DEVICES=value, nvidia__gpus=_FOUR, nvidia__visible_error="wrong"
     )
-    assert value_of(facts, "nvidia.visible_unquoted") == plain
+    assert value_of(facts, "nvidia.visible_plain") == plain

@@ -16,7 +16,10 @@ from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
 _NUMBER = Pattern(r"[0-9]{1,4}")
 _REFUSED = "Insufficient Permissions"
-_WITHOUT_MARKS = {ord(mark): None for mark in "\"'"}
+_COMMAS_ALONE = {
+    **{ord(mark): None for mark in "\"'[]()"},
+    **{ord(mark): "," for mark in " \t;:|/"},
+}
 
 
 def choices(facts: Facts) -> FactStream:
@@ -46,18 +49,22 @@ def choices(facts: Facts) -> FactStream:
     # One that the control group refuses is not there for CUDA and is not counted.
     here = [gpu for gpu in gpus if gpu.get("error") != _REFUSED] or gpus
     mended = _mended(chosen, here) if here else {}
-    plain = _unquoted(chosen, here) if here else ""
-    yield "nvidia.visible_unquoted", present(plain, SOURCE) if plain else absent(SOURCE)
+    plain = _plain(chosen, here) if here else ""
+    yield "nvidia.visible_plain", present(plain, SOURCE) if plain else absent(SOURCE)
     for name in ("kept", "replaced", "stale", "unnamed"):
         words = mended.get(name, "")
         yield f"nvidia.visible_{name}", present(words, SOURCE) if words else absent(SOURCE)
 
 
-def _unquoted(value: str, gpus: list[dict[str, Any]]) -> str:
-    """Return the value without quotation marks, where each entry then names a device."""
-    plain = value.translate(_WITHOUT_MARKS).strip()
-    fits = plain != value and all(_named([one.strip() for one in plain.split(",")], gpus))
-    return plain if fits else ""
+def _plain(value: str, gpus: list[dict[str, Any]]) -> str:
+    """Return the value with commas alone, where each entry then names a device of its own.
+
+    Quotation marks and brackets go, and other marks between two entries become commas.
+    """
+    entries = [one for one in value.translate(_COMMAS_ALONE).split(",") if one]
+    named = list(_named(entries, gpus))
+    fits = entries and all(named) and len({*named}) == len(named)
+    return plain if fits and (plain := ",".join(entries)) != value.replace(" ", "") else ""
 
 
 def _mended(value: str, gpus: list[dict[str, Any]]) -> dict[str, str]:

@@ -31,8 +31,8 @@ NVIDIA: dict[str, str] = {
     ),
     "nvidia.visible_stale": "the entries of CUDA_VISIBLE_DEVICES that fit nothing, in words",
     "nvidia.visible_unnamed": "the UUIDs of the GPUs that take their place, in words",
-    "nvidia.visible_unquoted": (
-        "CUDA_VISIBLE_DEVICES without the quotation marks in it, where only they are wrong"
+    "nvidia.visible_plain": (
+        "CUDA_VISIBLE_DEVICES with commas alone, where only other marks in it are wrong"
     ),
     "nvidia.visible_error": "what is wrong with CUDA_VISIBLE_DEVICES",
     "nvidia.hidden_on_purpose": (

@@ -28,6 +28,8 @@ Slurm writes NoDevFiles for a job without GPUs.
 """
 _OLD_MIG = re.compile(r"MIG-(GPU-[0-9a-fA-F-]+)/(\d+)/(\d+)$")
 _REFUSED = "Insufficient Permissions"
+_JOINED = re.compile(r"\s*\d+\s*[\s;:|/]\s*\d")
+"""Two numbers in one entry, as strtoul reads no more than the first."""
 
 
 class Visible(msgspec.Struct, frozen=True):
@@ -146,6 +148,12 @@ def _error(value: str, chosen: _Choice, gpus: Sequence[Gpu], *, by_uuid: bool) -
     """Say what is wrong with the variable; empty where nothing is."""
     if chosen.twice is not None:
         return f"{VARIABLE}={value} names {chosen.twice.strip()} twice, so CUDA shows no GPU"
+    joined = next((one for one in value.split(",") if _JOINED.match(one)), None)
+    if not by_uuid and joined and chosen.bad is None:
+        return (
+            f"{VARIABLE}={value}: a comma alone parts two entries, so CUDA reads the first number "
+            f"of {joined.strip()} and leaves out the rest"
+        )
     # CUDA's guide itself ends a list with -1: that is how one is cut off on purpose.
     if chosen.bad is None or (chosen.places and chosen.bad.strip() == "-1"):
         return ""
