@@ -31,7 +31,12 @@ _IN_PROCESSORS = frozenset({"gfx902", "gfx909", "gfx90c", "gfx1035", "gfx1036", 
 """Chips of processors' own graphics that no wheel of torch for ROCm holds code for."""
 _OF_PYTORCH = Pattern(r"rocm[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
 _NEWER = ("gfx1150", "gfx1151", "gfx1200", "gfx1201")
-"""Chips for which PyTorch's own builds have no code before torch 2.7."""
+"""Chips for which PyTorch's own builds have no code before torch 2.7.
+
+gfx1200 and gfx1201 came with https://github.com/pytorch/pytorch/pull/148562.
+"""
+_NEWEST = ("gfx1103",)
+"""Chips for which they have none up to torch 2.12 (https://github.com/pytorch/pytorch/pull/179653)."""
 _LIKE_GFX1030 = ("gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036")
 _RELATIVES = {
     **dict.fromkeys(_LIKE_GFX1030, "10.3.0"),
@@ -92,8 +97,12 @@ def unsupported_chips(facts: Facts) -> Fact:
     ):
         return told
     here = [str(gpu["gfx"]) for gpu in left if gpu.get("gfx")]
-    older = in_range(str(value_of(facts, "torch.release") or ""), fixed="2.7")
-    never = (*_LIKE_GFX1030, *_NEWER) if older else _LIKE_GFX1030
+    release = str(value_of(facts, "torch.release") or "")
+    never = (
+        *_LIKE_GFX1030,
+        *(_NEWER if in_range(release, fixed="2.7") else ()),
+        *(_NEWEST if in_range(release, fixed="2.13") else ()),
+    )
     left_out = bool(here) and all(chip in never for chip in here)
     return present(here, SOURCE) if left_out else told
 
