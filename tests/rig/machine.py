@@ -53,15 +53,20 @@ def unshare() -> tuple[str, ...] | None:
 
 
 def on_machine(
-    files: Mapping[str, str], command: Sequence[str], folder: Path, libraries: Path
+    files: Mapping[str, str],
+    command: Sequence[str],
+    folder: Path,
+    libraries: Path,
+    *,
+    handed_in: bool = False,
 ) -> list[str]:
     """Return the command that runs a command on a machine of these files.
 
     In /dev an empty content makes a device that opens, FORBIDDEN one that does not, any other a
-    file; a path that
-    ends in a slash is an empty folder. It is no container: `/.dockerenv` and its like are gone,
-    unless `files` has them. The loader finds what lies in `libraries`. The command keeps its user,
-    and loses the right to open what the mode of a file forbids.
+    file; a path that ends in a slash is an empty folder. It is no container: `/.dockerenv` and its
+    like are gone, unless `files` has them. The loader finds what lies in `libraries`, of which each
+    file is a mount of its own where they are handed in. The command keeps its user, and loses the
+    right to open what the mode of a file forbids.
     """
     own = unshare()
     assert own is not None, "this machine allows no mounts of one's own"
@@ -79,6 +84,9 @@ def on_machine(
     lines += [
         line for path in files if not path.startswith(REPLACED) for line in _elsewhere(folder, path)
     ]
+    if handed_in:
+        each = f'for each in {libraries}/*; do test -L "$each" || '
+        lines.append(f'{each}mount --bind "$each" "$each"; done')
     lines += _loaded_from(libraries, folder) + _another_root(folder)
     lines += [f'exec chroot {folder}/new env -C "$PWD" setpriv --bounding-set {_DROPPED} "$@"']
     script = "\n".join(lines)

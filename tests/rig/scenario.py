@@ -50,6 +50,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Names of the driver's libraries that are there without content: `libcuda.so`."""
     compat: str | None = None
     """Release of a forward-compatibility library in a folder compat that is searched first."""
+    handed_in: bool = False
+    """The driver's libraries are mounts, as a container's runtime hands them in."""
     cuinit: str = "100"
     """What cuInit gives; not asked where `gpus` play."""
     speaks: int = 13000
@@ -186,7 +188,13 @@ class Stage:
     def on_machine(self, argv: Sequence[str]) -> list[str]:
         """Return the command that runs a command on the machine."""
         return (
-            on_machine(self.scenario.machine, argv, self.folder / "machine", self.folder / "lib")
+            on_machine(
+                self.scenario.machine,
+                argv,
+                self.folder / "machine",
+                self.folder / "lib",
+                handed_in=self.scenario.handed_in,
+            )
             if self.scenario.machine
             else list(argv)
         )

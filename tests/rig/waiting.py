@@ -26,6 +26,14 @@ DEAR = frozenset(
         "graphics-of-the-processor",
         "new-torch-of-cuda-12-on-gb10",
         "prime-select-intel",
+        "image-with-older-libraries",
+        "list-in-brackets",
+        "list-with-blanks-behind-commas",
+        "firmware-missing-on-ubuntu",
+        "module-refused",
+        "nouveau-on-debian",
+        "exclusive-and-held",
+        "card-at-work",
     }
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rig.scenario import Scenario
-from tests.rig.scenarios import broken, causes, elsewhere, faulty, healthy, refusing
+from tests.rig.scenarios import broken, causes, elsewhere, faulty, fleets, healthy, refusing
 
 SCENARIOS: dict[str, Scenario] = {
     **healthy.SCENARIOS,
@@ -12,4 +12,5 @@ SCENARIOS: dict[str, Scenario] = {
     **causes.SCENARIOS,
     **elsewhere.SCENARIOS,
     **faulty.SCENARIOS,
+    **fleets.SCENARIOS,
 }
