@@ -19,11 +19,10 @@ from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries import drm
 from doctor.observe.binaries.loader_cache import find_library, loader_cache, search_folders
+from doctor.observe.probes.nvidia.handed_in import mounted, version_of
 from doctor.observe.probes.nvidia.nodes import device_nodes
 
 _WSL = "/usr/lib/wsl/lib"
-_MOUNTS = "/proc/self/mountinfo"
-_VERSION = Pattern(r"\.so\.(\d{2,4}(?:\.\d+)+)$")
 _RELEASE = Pattern(r"\d{2,4}\.\d+(?:\.\d+)*")
 _NIX = "/run/opengl-driver/lib"
 _NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
@@ -269,9 +268,9 @@ def _libcuda(host: Host) -> FactStream:
         present(path, "the loader's search") if shadows else absent("the loader's search"),
     )
     target = os.path.realpath(host.at(path))
-    version, named = _version_of(target)
+    version, named = version_of(target)
     yield "nvidia.libcuda", present(path, "the loader's search")
-    yield "nvidia.libcuda_mounted", _mounted(host, target)
+    yield "nvidia.libcuda_mounted", mounted(host, target)
     if version:
         yield "nvidia.libcuda_version", present(version, named)
     else:
@@ -282,42 +281,6 @@ def _libcuda(host: Host) -> FactStream:
     )
     plain = plain or next(iter(loader_cache(host).get("libcuda.so", ())), None)
     yield "nvidia.libcuda_link", present(plain is not None, plain or "the linker's folders")
-
-
-def _version_of(target: str) -> tuple[str, str]:
-    """Return the driver's version of a libcuda, and the file whose name tells it.
-
-    That of libcuda itself may hold none; the compiler for PTX comes in the same package.
-    """
-    if own := _VERSION.search(target):
-        return own[1], target
-    folder = os.path.dirname(target)  # noqa: PTH120
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.startswith(f"{_PTX}."))  # noqa: PTH208
-    except OSError:
-        names = []
-    found = {match[1]: f"{folder}/{name}" for name in names if (match := _VERSION.search(name))}
-    return next(iter(found.items())) if len(found) == 1 else ("", target)
-
-
-def _mounted(host: Host, target: str) -> Fact:
-    """Say whether a library is a mount of its own, as container runtimes hand in the host's.
-
-    Unknown where it lies in a folder that is mounted: that may be the host's or anybody's. The
-    folders of the first level are no such mount (proc_pid_mountinfo(5)).
-    """
-    text = host.read(_MOUNTS, limit=1 << 20)
-    if not text:
-        return unknown("the mounts cannot be read", _MOUNTS)
-    rows = (line.split(" ", 5) for line in text.splitlines())
-    points = [str(host.at(row[4].replace("\\040", " "))) for row in rows if len(row) > 5]
-    if target in points:
-        return present(True, _MOUNTS)
-    top = len(host.at("/").parts) + 1
-    above = (point for point in points if len(Path(point).parts) > top)
-    if any(target.startswith(f"{point}/") for point in above):
-        return unknown("it lies in a folder that is mounted", _MOUNTS)
-    return present(False, _MOUNTS)
 
 
 def _of_windows(host: Host, path: str) -> bool:
