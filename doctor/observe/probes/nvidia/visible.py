@@ -28,7 +28,7 @@ Slurm writes NoDevFiles for a job without GPUs.
 """
 _OLD_MIG = re.compile(r"MIG-(GPU-[0-9a-fA-F-]+)/(\d+)/(\d+)$")
 _REFUSED = "Insufficient Permissions"
-_JOINED = re.compile(r"\s*\d+\s*[\s;:|/]\s*\d")
+_JOINED = re.compile(r"\s{0,8}\d{1,4}[\s;:|/]{1,8}\d")
 """Two numbers in one entry, as strtoul reads no more than the first."""
 
 
