@@ -84,3 +84,21 @@ def test_lists_that_say_too_little(lists: str) -> None:
 def test_many_names_take_little_time() -> None:
     names = ", ".join(f'"module.layers.{at}.weight"' for at in range(50_000))
     explained(_FAILED.format("Net") + f"Missing key(s) in state_dict: {names}\n")
+
+
+def test_a_default_that_transformers_5_does_not_set() -> None:
+    text = "AttributeError: 'BertConfig' object has no attribute 'pad_token_id'\n"
+    ((id_, title),) = said(text)
+    assert id_ == "config-default-gone"
+    assert "transformers 5" in title
+    assert "config-default-gone" not in [
+        id_ for id_, _ in said(f"Successfully installed transformers-4.40.0\n{text}")
+    ]
+
+
+def test_a_configuration_of_another_kind() -> None:
+    ids = [
+        id_
+        for id_, _ in said("AttributeError: 'TrainConfig' object has no attribute 'pad_token_id'\n")
+    ]
+    assert "config-default-gone" not in ids
