@@ -43,7 +43,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     """Yield that an object was written by another release of the package that reads it."""
     inventory = Inventory(case)
     for event in distinct(case, "object-attribute-missing", most=_MOST):
-        package = _inner(case, event)
+        package = _inner(case, event) or _of_torch(case, event)
         distribution = _SAVING.get(package, "")
         name = event.objects["class"].rpartition(".")[2]
         if not distribution or not _is_of(case, event, package, name, distribution):
@@ -94,6 +94,23 @@ def _layer_of_others(event: Event, name: str, inventory: Inventory) -> Explanati
     )
 
 
+def _of_torch(case: Case, event: Event) -> str:
+    """Return "torch" for a layer of torch in a text without frames, whose attribute came later."""
+    if any(True for _ in frames(case, event)) or Inventory(case).release("torch"):
+        return ""
+    return "torch" if _came_later(event) else ""
+
+
+def _came_later(event: Event) -> bool:
+    """Say whether an attribute of a layer came after the first known torch."""
+    name, attribute = event.objects["class"].rpartition(".")[2], event.objects["name"]
+    return any(
+        (one := each.attributes.get(attribute)) is not None and one.first != one.releases[0]
+        for each in names.class_attributes(name, "torch")
+        if each.module.startswith("torch.nn")
+    )
+
+
 def _inner(case: Case, event: Event) -> str:
     """Return the package of the innermost frame; "" where the program itself asks."""
     for path in frames(case, event):
@@ -107,7 +124,8 @@ def _inner(case: Case, event: Event) -> str:
 def _is_of(case: Case, event: Event, package: str, name: str, distribution: str) -> bool:
     """Say whether a class belongs to the package whose own code asks it for the attribute."""
     if package == "torch":
-        inside = any(_NN.search(path) for path in frames(case, event))
+        paths = list(frames(case, event))
+        inside = any(_NN.search(path) for path in paths) or (not paths and _came_later(event))
         return inside and any(
             one.module.startswith("torch.nn") for one in names.class_attributes(name, "torch")
         )

@@ -34,7 +34,7 @@ from doctor.analyzers.name_findings import (
 )
 from doctor.analyzers.python_path import explain_search_path
 from doctor.analyzers.recipes import again, command, newest
-from doctor.analyzers.releases import fit, narrowed
+from doctor.analyzers.releases import Fit, fit, narrowed
 from doctor.analyzers.unknown_names import (
     NAMESPACES,
     explain_own,
@@ -329,6 +329,8 @@ def _attribute(case: Case, event: Event, inventory: Inventory) -> Explanation | 
                 continue
             one = fit(history, inventory.release(distribution))
             # What a base that is not known may have says nothing of a name that came later.
+            if _may_be_saved(each.module, one):
+                continue  # a pickled layer holds the attributes of its day
             if not each.dynamic.present or (one.way == "old" and not history.has_left):
                 found.append((each, one))
     ways = {(one.distribution, one.way, one.since, one.gone) for _, one in found}
@@ -337,6 +339,11 @@ def _attribute(case: Case, event: Event, inventory: Inventory) -> Explanation | 
     each, one = found[0]
     caller = caller_of(case, event, each.module.partition(".")[0])
     return explain_release(event, one, f"{owner}.{name}", (each.module, name), caller)
+
+
+def _may_be_saved(module: str, found: Fit) -> bool:
+    """Say whether an object of a class may come from a file, and nothing tells the release here."""
+    return found.way == "old" and found.version is None and module.startswith("torch.nn")
 
 
 _TOO_COMMON = frozenset({"NoneType", "str", "dict", "list", "int", "tuple", "function", "type"})

@@ -102,3 +102,10 @@ def test_a_configuration_of_another_kind() -> None:
         for id_, _ in said("AttributeError: 'TrainConfig' object has no attribute 'pad_token_id'\n")
     ]
     assert "config-default-gone" not in ids
+
+
+def test_a_layer_from_a_file_in_a_text_without_frames() -> None:
+    text = "AttributeError: 'Upsample' object has no attribute 'recompute_scale_factor'\n"
+    ((id_, title),) = said(text)
+    assert id_ == "object-of-another-release"
+    assert "saved by another release of torch" in title
