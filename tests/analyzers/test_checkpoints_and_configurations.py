@@ -109,3 +109,14 @@ def test_a_layer_from_a_file_in_a_text_without_frames() -> None:
     ((id_, title),) = said(text)
     assert id_ == "object-of-another-release"
     assert "saved by another release of torch" in title
+
+
+def test_an_operation_of_the_gpu_that_lacks_a_type() -> None:
+    ((id_, title),) = said("RuntimeError: \"radius_cuda\" not implemented for 'BFloat16'\n")
+    assert id_ == "gpu-operator-lacks-type"
+    assert "radius_cuda runs on the GPU" in title
+
+
+def test_an_operation_of_the_processor_that_lacks_a_type() -> None:
+    ((id_, _),) = said("RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'\n")
+    assert id_ == "half-on-cpu"

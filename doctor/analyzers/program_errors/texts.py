@@ -122,6 +122,25 @@ TABLE: dict[str, Text] = {
             ),
         ),
     ),
+    "gpu-operator-lacks-type": Text(
+        "{operation} runs on the GPU, and was not compiled for {type}",
+        "The tensor got this type from the model, from autocast or from mixed precision." + _SOUND,
+        (
+            code(
+                "Give this one call single precision, with autocast off around it",
+                "the line that the traceback ends in",
+                'with torch.autocast("cuda", enabled=False):\n    y = operation(x.float())',
+                before="y = operation(x)",
+                note="Where the result goes on in the model, give it the old type: y.to(x.dtype).",
+            ),
+            code(
+                "Or train the whole model in single precision",
+                "the options of the trainer",
+                'precision="32-true"  # accelerate: mixed_precision="no"',
+                before='precision="bf16-mixed"',
+            ),
+        ),
+    ),
     "operator-lacks-type": Text(
         "The operation {operation} does not exist for the type {type}",
         ("The tensor has a type that this operation was not compiled for." + _SOUND),

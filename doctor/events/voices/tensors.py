@@ -106,6 +106,12 @@ VOICES = (
                 ("should be the same",),
             ),
             Form(
+                "gpu-operator-lacks-type",
+                r"\"(?P<operation>\w{2,60}_cuda(?:_\w{1,40})?)\" not implemented for "
+                r"'(?P<type>\w{3,20})'",
+                ("not implemented for '",),
+            ),
+            Form(
                 "half-on-cpu",
                 r"\"(?P<operation>\w{3,60})\" not implemented for '(?P<type>Half|BFloat16|Flo"
                 r"at8\w*|Char|ComplexHalf)'",
