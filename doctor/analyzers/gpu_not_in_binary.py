@@ -141,7 +141,8 @@ def _of_torch(case: Case, event: Event) -> Explanation:
         f"{torch} has no code for {gpu.label}",
         f"The wheel was not compiled for this GPU; driver and toolkit do not matter.{known} "
         f"{sentence}",
-        (_same_release(), *recipes),
+        # Without its release, the reader would have to complete the command.
+        (_same_release(), *recipes) if version or not recipes else (*recipes, _same_release()),
         Precision.EXACT,
     )
 

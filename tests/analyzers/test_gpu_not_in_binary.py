@@ -141,3 +141,11 @@ def test_the_extension_that_the_failing_statement_calls_is_named() -> None:
 def test_a_call_of_torch_is_no_extension() -> None:
     text = f"    y = torch.relu(x) + pool.forward(x)\n{NO_IMAGE}"
     assert not any("torch/no-kernel-image" in one.contradicts for one in explained(text))
+
+
+def test_a_build_that_can_be_named_comes_before_one_that_the_reader_completes() -> None:
+    text = RTX_5090.replace("GeForce RTX 5090", "Thor").replace("sm_120", "sm_110")
+    (one,) = explained(text)
+    assert "cu130" in one.detection.recipes[0].title
+    (known,) = explained(text, torch_version="2.9.0+cu128")
+    assert "{torch.release}" in known.detection.recipes[0].title
