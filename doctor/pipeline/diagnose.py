@@ -25,7 +25,7 @@ from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import observation_from_logs, read_log, read_logs
 from doctor.pipeline.policy import Policy, Selection
 from doctor.pipeline.requests import DiagnoseRequest, RunRequest
-from doctor.pipeline.snapshots import read_observation
+from doctor.pipeline.snapshots import read_observation, with_described
 from doctor.timelines.codes import code as numbered
 
 _OUTPUT, _STATUS = "the output", "the exit status"
@@ -42,6 +42,8 @@ def diagnose(request: DiagnoseRequest) -> Report:
     catalog = loading.load(request.matrices)
     logs = read_logs(request.logs, catalog)
     seen = observation_from_logs(logs, environment)
+    if environment is None and "log.owner" not in seen.facts:
+        seen = with_described(seen)
     return assess(seen, catalog, policy, command="diagnose")
 
 

@@ -63,13 +63,29 @@ def _of_collect_env(content: bytes, path: Path) -> Observation:
             "python -m torch.utils.collect_env makes one on the other machine. "
             "If it is a log, doctor diagnose reads it"
         )
-    target = Target(
+    target = _pasted(str(path))
+    return Observation(doctor_version=__version__, targets=(target,), facts=facts, logs=(log,))
+
+
+def _pasted(source: str) -> Target:
+    return Target(
         name="interpreter",
         kind=TargetKind.INTERPRETER,
-        path=str(path),
+        path=source,
         chosen_by="a pasted environment",
     )
-    return Observation(doctor_version=__version__, targets=(target,), facts=facts, logs=(log,))
+
+
+def with_described(seen: Observation) -> Observation:
+    """Judge the first text that describes an environment, and no failure, as that environment."""
+    from doctor.logs.described import described_facts
+
+    for log in seen.logs:
+        if facts := described_facts(log):
+            return msgspec.structs.replace(
+                seen, targets=(_pasted(log.source),), facts={**seen.facts, **facts}
+            )
+    return seen
 
 
 def replay(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:

@@ -76,6 +76,12 @@ def test_an_environment_decides_what_the_log_leaves_open(tmp_path: Path) -> None
     assert said.finding("torch/no-kernel-image")["confidence"] == "high"
 
 
+def test_a_log_that_only_describes_an_environment_is_judged_as_one(tmp_path: Path) -> None:
+    said = _diagnose(tmp_path, _ENVIRONMENT.format(5090), "--format", "json")
+    assert said.code == 1
+    assert _diagnose(tmp_path, _ENVIRONMENT.format(3090)).code == 4
+
+
 @pytest.mark.parametrize(("gpu", "code"), [(5090, 1), (4090, 0)])
 def test_a_pasted_environment_is_judged(tmp_path: Path, gpu: int, code: int) -> None:
     (tmp_path / "env").write_text(_ENVIRONMENT.format(gpu), encoding="utf-8")
