@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from doctor.base.versions import in_range, minor, public
+from doctor.logs.built_beside import built_beside
 from doctor.logs.labels import labelled
 from doctor.logs.listed_requirements import SOURCE as _SOURCE
 from doctor.logs.listed_requirements import compared_requirements
@@ -91,6 +92,8 @@ def implied(lines: Sequence[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
     found = {name: fact for name, fact in found.items() if not _is_known(name, facts)}
     named = unowned(lines, {**facts, **found})
     found |= {name: fact for name, fact in named.items() if not _is_known(name, facts)}
+    beside = built_beside(text, {**facts, **found})
+    found |= {name: fact for name, fact in beside.items() if not _is_known(name, facts)}
     return found | compared_requirements({**facts, **found})
 
 

@@ -92,6 +92,12 @@ FACTS: dict[str, str] = {
     "text.asked_cuda": "CUDA that the command of the text asks a build of torch for",
     "text.torch_twice": "the two releases of torch that a file asks of conda and of pip",
     "text.cuda_home": "what CUDA_HOME holds",
+    "text.torch_listed_twice": "the two releases of torch that one environment shows",
+    "text.built_for_another": "packages whose suffix names another torch or CUDA than this one's",
+    "text.built_for_another_names": "the names of these packages",
+    "text.other_cuda_packages": "the CUDA runtime that is not of the release in torch's suffix",
+    "text.other_cudnn": "the cuDNN that is of another generation than this torch loads",
+    "text.jax_plugin_differs": "the release of JAX's CUDA plugin, where jaxlib is of another one",
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",
     "cuda.home": "root of the toolkit that a build would take, or could where CUDA_HOME is broken",
