@@ -45,6 +45,19 @@ VOICES = (
                 ("cannot find /",),
             ),
             Form(
+                "not-position-independent",
+                r"(?:^|[\s:])(?P<file>[^\s:]{1,300}?\.(?:o|a|lo|rlib|so)(?:\([^)]{1,120}\))?)(?::[^\s:]"
+                r"{0,200})?: (?:warning: )?relocation (?P<relocation>R_\w{3,40}) against .{1,900}? "
+                r"can ?not be used when making an? (?P<made>PIE object|PDE object|shared object)",
+                ("be used when making a",),
+            ),
+            Form(
+                "folder-linked",
+                r"cannot find (?P<folder>/[^\s:]{1,300}?)/?: "
+                r"(?:file format not recognized|file not recognized|[Ii]s a directory)",
+                ("cannot find /",),
+            ),
+            Form(
                 "wrong-machine-linked",
                 r"ld: warning: ignoring file '?(?P<file>[^\s',]{1,300})'?[,:] "
                 r"(?:found architecture '(?P<have>\w{3,12})', required architecture "
