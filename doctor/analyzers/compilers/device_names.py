@@ -12,7 +12,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.compilers.standards import SEE_NVCC
 from doctor.base.patterns import compile_pattern
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Recipe, Snippet
 
 _UNDEFINED = (
     r"identifier \"(?P<name>\w{2,80})\" is undefined"
@@ -31,6 +31,20 @@ _OF_AMPERE = re.compile(r"^__h(?:max|min)2?(?:_nan)?$")
 _ARCH = re.compile(r"(?:sm|compute)_(\d{2,3})[af]?\b")
 _CANDLE = re.compile(r"compatibility\.cuh|candle|bindgen_cuda|\bcargo |cudarc")
 _ATOMIC = re.compile(r"^atomic(?:Add|CAS|Max|Min)$")
+_SCOPED = re.compile(r"^atomic\w{2,12}_(?:block|system)$")
+_SINCE = {
+    "__match_any_sync": ("7.0", "70"),
+    "__match_all_sync": ("7.0", "70"),
+    "__nanosleep": ("7.0", "70"),
+    "__reduce_add_sync": ("8.0", "80"),
+    "__reduce_min_sync": ("8.0", "80"),
+    "__reduce_max_sync": ("8.0", "80"),
+    "__reduce_and_sync": ("8.0", "80"),
+    "__reduce_or_sync": ("8.0", "80"),
+    "__reduce_xor_sync": ("8.0", "80"),
+    "__ldg": ("3.5", "35"),
+}
+"""From which compute capability on the headers declare a function (CUDA C++ Programming Guide)."""
 _IN_TOOLKIT = re.compile(
     r"[/\\](?:cuda(?:-\d\d?\.\d)?|CUDA[/\\]v\d\d?\.\d)[/\\](?:targets[/\\][\w-]{1,40}[/\\])?include[/\\]"
     r"(?!(?:thrust|cub|cuda)[/\\])"
@@ -49,6 +63,10 @@ def device_name(case: Case, event: Event) -> Explanation | None:
         return _two_toolkits(case, event, name)
     if _HALF.match(name) or _BF16.search(name):
         return _half(case, event, name)
+    if _SCOPED.match(name) and not _is_new_enough(case, 60):
+        return _too_old(case, event, name, "6.0", "60", "atomic functions with a scope")
+    if name in _SINCE and not _is_new_enough(case, int(_SINCE[name][1])):
+        return _too_old(case, event, name, *_SINCE[name], "this function")
     if match.groups.get("atomic") and _ATOMIC.match(name):
         return _atomic(case, event, name)
     return None
@@ -189,8 +207,62 @@ def _too_old(
             f"{capability} (sm_{arch}) or newer",
             f"CUDA's headers hide {what} from older architectures. Without a flag, nvcc up to 10 "
             "compiles for sm_30 and nvcc 11 and 12 for sm_52, whatever GPU the machine has.",
-            recipes=(by_cmake, by_torch) if is_cmake else (by_torch, by_cmake),
+            recipes=(
+                *_flag_of_log(case, arch),
+                *_without_scope(event, name),
+                *((by_cmake, by_torch) if is_cmake else (by_torch, by_cmake)),
+            ),
             name="architecture-too-old-for-code",
             captures={"name": name},
+        ),
+    )
+
+
+_BY_HAND = re.compile(
+    r"\bnvcc\b.{0,2000}?(?P<flag>(?:-gencode[ =]\"?arch=compute_\d{2,3},code=\S{5,60}"
+    r"|-arch[ =](?:sm|compute)_\d{2,3}))"
+)
+_TORCH = re.compile(r"TORCH_EXTENSION_NAME|torch/include|torch/utils/cpp_extension")
+
+
+def _flag_of_log(case: Case, arch: str) -> tuple[Recipe, ...]:
+    """Return the change of the flag that the log's own nvcc command has; torch sets its own."""
+    for line in case.log.lines[:4000]:
+        match = _BY_HAND.search(line[:8000]) if "nvcc" in line else None
+        if match is None or _TORCH.search(line):
+            continue
+        number = f"<the GPU's, {arch} at least>"
+        return (
+            Recipe(
+                title="Name the architecture of the GPU where the build names an older one",
+                use_if=(f"the GPU is of compute capability {arch[:-1]}.{arch[-1]} or newer",),
+                snippet=Snippet(
+                    where="the Makefile, or the settings of the project",
+                    before=match["flag"],
+                    after=f"-gencode arch=compute_{number},code=sm_{number}",
+                ),
+            ),
+        )
+    return ()
+
+
+def _without_scope(event: Event, name: str) -> tuple[Recipe, ...]:
+    """Return the older form of an atomic function for one block, which does more than is asked."""
+    if not name.endswith("_block"):
+        return ()
+    file = event.objects.get("file", "the source")
+    line = event.objects.get("line", "")
+    plain = name.removesuffix("_block")
+    return (
+        Recipe(
+            title=f"Take {plain}, which each GPU has, for an older GPU",
+            use_if=("the GPU is older than that",),
+            snippet=Snippet(
+                where=f"{file}{f', line {line}' if line else ''}",
+                before=f"{name}(",
+                after=f"{plain}(",
+            ),
+            note="It is atomic for the whole GPU in the place of one block: right, and a bit "
+            "slower.",
         ),
     )
