@@ -26,7 +26,7 @@ _DRIVER = re.compile(
 _KERNEL = re.compile(
     r"for kernel (?P<a>\d\S{3,60})|[/\\]lib[/\\]modules[/\\](?P<b>\d[^/\\\s'\"]{3,60})[/\\]"
     r"|build on kernel: (?P<c>\d\S{3,60})"
-    r"|/usr/src/(?:linux-headers-|kernels/)(?P<d>\d[^/\s'\"]{3,60})/(?:Makefile|scripts|arch)"
+    r"|/usr/src/(?:linux-headers-|kernels/)(?P<d>\d[^/\s'\"]{3,60})(?:/(?:Makefile|scripts|arch)|')"
 )
 _STOPPED = re.compile(
     r"\*\*\* \[/(?:usr/src/linux-headers-|usr/src/kernels/|lib/modules/)\d[^\]]{3,160}\] Error"
@@ -110,6 +110,8 @@ def _explanation(case: Case, event: Event) -> Explanation | None:
         return _legacy(event, driver, kernel, f"{error[1]}: {error[2]}" if error else "")
     if any(_NO_HEADERS.search(line) for line in lines) or not (driver and kernel):
         return None
+    if error is None and _MADE_FOR.match(kernel):
+        return _old_kernel(event, driver, kernel)
     return _newer_kernel(case, event, driver, kernel, f"{error[1]}: {error[2]}" if error else "")
 
 
@@ -203,6 +205,44 @@ def _newer_kernel(case: Case, event: Event, driver: str, kernel: str, error: str
             )
         )
     return _too_old(event, driver, kernel, error, tuple(recipes))
+
+
+_MADE_FOR = re.compile(r"[34]\.\d")
+"""Kernels that each living branch of the driver knows, so that another reason stopped the build."""
+
+
+def _old_kernel(event: Event, driver: str, kernel: str) -> Explanation:
+    """Explain a module that does not build for a kernel that is not newer than its driver."""
+    return explanation(
+        event,
+        f"The module of the NVIDIA driver {driver} does not compile for kernel {kernel}",
+        "The first error stands far above, in /var/log/nvidia-installer.log: mostly another gcc "
+        "than the one that built the kernel, or memory that ran out while many files compiled at "
+        "once. --no-unified-memory leaves nvidia-uvm out, and without that module there is no "
+        "CUDA.",
+        (
+            command(
+                "See the first error of the build",
+                *("grep", "-n", "-m", "12", "-i", "-E"),
+                *("error|killed|cannot allocate|unrecognized", "/var/log/nvidia-installer.log"),
+                look=True,
+                note="Killed or Cannot allocate memory: add swap, or build with fewer jobs "
+                "(installer option --concurrency-level=1). An error in a file of the module: a "
+                "newer driver of a branch that still serves the card.",
+            ),
+            Recipe(
+                title="Install a newer driver from the distribution, built for its kernels",
+                use_if=(Condition(fact="host.package_manager", equals="apt"),),
+                steps=(
+                    Action(run=("nvidia-uninstall",), sudo=True),
+                    Action(run=("ubuntu-drivers", "install"), sudo=True, reboot=True),
+                ),
+                note="The first command removes what NVIDIA's installer left. On a server "
+                "ubuntu-drivers install --gpgpu.",
+            ),
+        ),
+        name="kernel-module-build",
+    )
 
 
 def _of_proxmox(event: Event, driver: str, kernel: str, error: str) -> Explanation:

@@ -26,10 +26,12 @@ VOICES = (
                 r"No CMAKE_CUDA_COMPILER could be found|Failed to find nvcc"
                 r"|CMAKE_CUDA_COMPILER:? ?-?(?:NOTFOUND|not set)"
                 r"|Could not find (?:compiler )?.{0,40}CUDACXX"
+                r"|Looking for a CUDA compiler - NOTFOUND"
                 r"|Specify CUDA_TOOLKIT_ROOT_DIR|CUDA_TOOLKIT_ROOT_DIR not found or specified",
                 (
                     "no cmake_cuda_compiler could",
                     "failed to find nvcc",
+                    "a cuda compiler - notfound",
                     "cmake_cuda_compiler",
                     "cuda_toolkit_root_dir",
                 ),

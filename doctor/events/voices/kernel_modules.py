@@ -34,6 +34,11 @@ VOICES = (
                 r"\bnvidia(?:-\w{2,10})?\.ko failed to build",
                 ("ko failed to build",),
             ),
+            Form(
+                "kernel-module-build",
+                r"The nvidia(?:-\w{2,10})? kernel module (?:was not created|failed to build)",
+                ("kernel module was not created", "kernel module failed to build"),
+            ),
         ),
     ),
 )
