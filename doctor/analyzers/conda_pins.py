@@ -44,7 +44,7 @@ def explain_pins(case: Case, event: Event) -> Explanation | None:
     required: list[tuple[str, str, str, str]] = []
     for line in case.log.lines[event.at : event.at + _BELOW]:
         parts = line[:400].strip().removeprefix("- ").split(" -> ")
-        one, other = _read(parts[0]), _read(parts[1]) if len(parts) > 1 else None
+        one, other = _read(parts[0]), _read(parts[-1]) if len(parts) > 1 else None
         if one is not None and other is not None:
             required.append((*one, *other))
         elif one is not None and one[1] and len(parts) == 1:

@@ -25,6 +25,7 @@ from doctor.analyzers.conda_lists import (
 )
 from doctor.analyzers.conda_pins import explain_pins, explain_tree
 from doctor.analyzers.conda_platforms import arm_variant, of_cuda
+from doctor.analyzers.conda_requests import explain_request
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
 from doctor.model.events import Event
@@ -42,8 +43,13 @@ def explain(case: Case) -> Iterator[Explanation]:
     events = events or [event for event in case.of("resolver-failed") if event.speaker == "conda"]
     for event in events[:4]:
         explain_one = _EXPLAINED.get(event.kind, explain_pins)
-        if (found := explain_one(case, event)) is not None:
+        found = explain_one(case, event)
+        if found is None and event.kind == "resolver-failed":
+            found = explain_request(case, event)
+        if found is not None:
             yield found
+            if event.kind == "resolver-failed":
+                return
 
 
 def _systems(case: Case) -> Iterator[Explanation]:
