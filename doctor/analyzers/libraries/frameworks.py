@@ -96,6 +96,33 @@ def _tensorflow(generation: str) -> Framework | None:
     )
 
 
+_LAST_OF_ONE = {"8.0": "1.4.0", "9.0": "1.12.3", "10.0": "1.15.5"}
+"""The last TensorFlow 1 for a CUDA release."""
+
+
+def for_installed_cuda(generation: str, here: str) -> tuple[Recipe, ...]:
+    """Return TensorFlow for the CUDA that is here, where a log shows nobody who asks."""
+    if generation not in _TENSORFLOW or generation == "11.0":
+        return ()
+    table = {**{cuda: last for cuda, (_, last) in _TENSORFLOW.items()}, **_LAST_OF_ONE}
+    known = table.get(here, "")
+    pairs = ", ".join(f"{last} for {cuda}" for cuda, last in table.items())
+    return (
+        Recipe(
+            title=f"Take TensorFlow {known}, which is built for CUDA {here}"
+            if known
+            else "Take the TensorFlow that was built for the CUDA that is installed",
+            use_if=() if known else ("TensorFlow or Keras asks for it",),
+            note=f"TensorFlow {_TENSORFLOW[generation][0]} asks for CUDA {generation}.",
+            steps=(
+                Action(uninstall=("tensorflow", "tensorflow-gpu")),
+                Action(install=(f"tensorflow-gpu=={known or '<release>'}",)),
+            ),
+            ask={} if known else {"release": f"the one for the CUDA of nvcc --version: {pairs}"},
+        ),
+    )
+
+
 def _toolkit(generation: str) -> Recipe:
     return Recipe(
         title=f"Let the loader search CUDA {generation}, installed beside the other",

@@ -12,6 +12,7 @@ from doctor.analyzers.libraries.of_r import of_r
 from doctor.analyzers.libraries.opencv import of_opencv
 from doctor.analyzers.libraries.other_builds import other_build
 from doctor.analyzers.libraries.other_vendor import of_other_vendor
+from doctor.analyzers.libraries.own_extensions import compiled_here
 from doctor.analyzers.libraries.packages import by_conda, ways_to_install
 from doctor.analyzers.machine import fact_text, system_of
 from doctor.analyzers.recipes import LINUX, command, container_with_gpus
@@ -111,6 +112,7 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
     recipes: tuple[Recipe, ...] = _of_driver(found) if driver else ()
     if not driver:
         build = other_build(case) if _is_cuda(found) and found.generation else ()
+        build = (*compiled_here(case, event, generation), *build) if build else ()
         recipes = (
             build
             if other
