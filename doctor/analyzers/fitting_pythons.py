@@ -25,6 +25,8 @@ from doctor.model.issues import Action, Option, Recipe
 
 _ABOVE = 30
 _PAGE = re.compile(r"download\.pytorch\.org/whl/(?:torch_stable\.html|lts)")
+_ANSWERED = re.compile(r"^\s{0,4}(?:Collecting|Using cached|Downloading) \S")
+"""What pip prints of other packages: the index that has torch answers, so that nothing fits."""
 _32_BITS = re.compile(r"[Pp]ython3\d{1,2}-32\b|\b32[- ]?bit Python|\(32-?bit\)|\[MSC v\.\d+ 32 bit")
 _ONLY_SOURCES = Version("0.1.3")
 """torch 0.1.2 on PyPI is an archive that installs nothing, and the only one for each Python."""
@@ -45,7 +47,8 @@ def of_other_python(
         for line in lines
     )
     empty = bool(versions) and all(one < _ONLY_SOURCES for one in versions or ())
-    if not (there or empty):
+    none = versions is not None and not versions and not on_mac(case)
+    if not (there or empty or (none and any(_ANSWERED.search(one[:2000]) for one in lines))):
         return None
     pythons = pythons_with_wheel(case, wanted)
     if not pythons:

@@ -29,7 +29,12 @@ from doctor.analyzers.fitting_pythons import (
 from doctor.analyzers.inventory import NAME, Inventory, distinct, is_version
 from doctor.analyzers.jetpacks import not_on_pypi
 from doctor.analyzers.offered_releases import newest, outside
-from doctor.analyzers.uv_local_builds import settings_of_uv_pip
+from doctor.analyzers.uv_local_builds import (
+    by_uv,
+    index_of_project,
+    is_uv_project,
+    settings_of_uv_pip,
+)
 from doctor.analyzers.wheel_recipes import (
     ONLY_LINUX,
     bare_name,
@@ -187,11 +192,15 @@ def _local(
         return None
     if on_mac(case):
         return not_for_macos(event, name, wanted, local)
+    project = is_uv_project(event)
     return explanation(
         event,
         f"{name} {wanted}+{local} is not on the index that was asked",
-        f"Builds with +{local} in their version lie only on PyTorch's own index.",
-        (from_index(name, f"{wanted}+{local}", local),),
+        f"Builds with +{local} in their version lie only on PyTorch's own index."
+        + (" uv sync, lock, add and run do not read [tool.uv.pip]." if project else ""),
+        (index_of_project(name, local), by_uv(f"{name}=={wanted}+{local}", local))
+        if project
+        else (from_index(name, f"{wanted}+{local}", local),),
         name="build-on-another-index",
     )
 

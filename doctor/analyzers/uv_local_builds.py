@@ -102,18 +102,44 @@ def settings_of_uv_pip(case: Case, event: Event, requirement: str) -> Explanatio
         f"uv sync does not read [tool.uv.pip], where the project names PyTorch's index for {build}",
         "The settings in [tool.uv.pip] are for uv pip alone. uv sync, lock, add and run read "
         "[tool.uv], so that they asked PyPI only.",
-        (
-            code(
-                f"Name the index for the whole project, and take {package} from it",
-                "pyproject.toml",
-                f'[tool.uv.sources]\n{package} = {{ index = "pytorch-{build}" }}\n\n'
-                f'[[tool.uv.index]]\nname = "pytorch-{build}"\n'
-                f'url = "https://download.pytorch.org/whl/{build}"\nexplicit = true',
-                before="[tool.uv.pip]",
-                note="Then uv sync once more. torchvision and torchaudio get a line in "
-                "[tool.uv.sources] as well.",
-            ),
-        ),
+        (index_of_project(package, build, before="[tool.uv.pip]"),),
         name="index-for-uv-pip-alone",
         contradicts=("torch/release-not-on-this-index", "torch/no-wheel-for-this-python"),
+    )
+
+
+_OF_PROJECT = re.compile(r"\byour project(?:'s requirements| depends)|\buv (?:sync|lock|add|run)\b")
+
+
+def is_uv_project(event: Event) -> bool:
+    """Say whether uv resolved a project, whose pyproject.toml names the indexes."""
+    return event.speaker == "uv" and _OF_PROJECT.search(event.text) is not None
+
+
+def index_of_project(package: str, build: str, *, before: str = "") -> Recipe:
+    """Return the lines of pyproject.toml that take a package from PyTorch's index for a build."""
+    return code(
+        f"Name the index for the whole project, and take {package} from it",
+        "pyproject.toml",
+        f'[tool.uv.sources]\n{package} = {{ index = "pytorch-{build}" }}\n\n'
+        f'[[tool.uv.index]]\nname = "pytorch-{build}"\n'
+        f'url = "https://download.pytorch.org/whl/{build}"\nexplicit = true',
+        before=before,
+        note="Then uv sync once more. torchvision and torchaudio get a line in "
+        "[tool.uv.sources] as well.",
+    )
+
+
+def by_uv(requirement: str, build: str) -> Recipe:
+    """Return the command that installs a build beside the project's lock."""
+    return Recipe(
+        title="Install it into the environment, beside the lock file",
+        steps=(
+            Action(
+                run=(
+                    *("uv", "pip", "install", requirement),
+                    *("--index-url", f"https://download.pytorch.org/whl/{build}"),
+                )
+            ),
+        ),
     )
