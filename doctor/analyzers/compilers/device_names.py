@@ -45,6 +45,12 @@ _SINCE = {
     "__ldg": ("3.5", "35"),
 }
 """From which compute capability on the headers declare a function (CUDA C++ Programming Guide)."""
+_WARP = {
+    **{name: f"{name}_sync(0xffffffff, " for name in ("__shfl", "__shfl_up", "__shfl_down")},
+    "__shfl_xor": "__shfl_xor_sync(0xffffffff, ",
+    **{name: f"{name}_sync(0xffffffff, " for name in ("__any", "__all", "__ballot")},
+}
+"""Functions without a mask: CUDA 9 deprecated them, and headers hide them from sm_70 on."""
 _IN_TOOLKIT = re.compile(
     r"[/\\](?:cuda(?:-\d\d?\.\d)?|CUDA[/\\]v\d\d?\.\d)[/\\](?:targets[/\\][\w-]{1,40}[/\\])?include[/\\]"
     r"(?!(?:thrust|cub|cuda)[/\\])"
@@ -63,6 +69,8 @@ def device_name(case: Case, event: Event) -> Explanation | None:
         return _two_toolkits(case, event, name)
     if _HALF.match(name) or _BF16.search(name):
         return _half(case, event, name)
+    if name in _WARP:
+        return _without_mask(event, name)
     if _SCOPED.match(name) and not _is_new_enough(case, 60):
         return _too_old(case, event, name, "6.0", "60", "atomic functions with a scope")
     if name in _SINCE and not _is_new_enough(case, int(_SINCE[name][1])):
@@ -264,5 +272,35 @@ def _without_scope(event: Event, name: str) -> tuple[Recipe, ...]:
             ),
             note="It is atomic for the whole GPU in the place of one block: right, and a bit "
             "slower.",
+        ),
+    )
+
+
+def _without_mask(event: Event, name: str) -> Explanation:
+    """Explain a function among the threads of a warp as it was before Volta."""
+    file, line = event.objects.get("file", "the source"), event.objects.get("line", "")
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{name} is gone for GPUs since Volta (sm_70): its successor {name}_sync takes a mask",
+            "Since Volta the threads of a warp run on their own, so that the caller names those "
+            "that take part. CUDA 9 brought the new names, and the old ones stay for older GPUs "
+            "alone. The toolkit and its release are right.",
+            recipes=(
+                Recipe(
+                    title=f"Take {name}_sync, with all threads of the warp",
+                    snippet=Snippet(
+                        where=f"{file}{f', line {line}' if line else ''}, and each other call",
+                        before=f"{name}(",
+                        after=_WARP[name],
+                    ),
+                    note="Other calls of the kind (__shfl, __any, __all, __ballot) change alike. "
+                    "Newer sources of the project mostly have it.",
+                ),
+            ),
+            name="warp-function-gone",
+            captures={"name": name},
         ),
     )

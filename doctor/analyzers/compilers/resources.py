@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text
 from doctor.base.patterns import compile_pattern
@@ -77,8 +79,36 @@ def _memory(case: Case, event: Event, program: str) -> Explanation:
                 if inside
                 else ""
             ),
-            recipes=FEWER,
+            recipes=(*_by_bazel(case), *FEWER),
             name="compiler-out-of-memory",
+        ),
+    )
+
+
+_BAZEL = re.compile(
+    r"\bbazel (?:build|run|test)\b|/BUILD(?:\.bazel)?:\d+:\d+: |^Target //\S+ failed"
+)
+_TARGET = re.compile(r"\bTarget (?P<target>//[\w./:+-]{1,160}) failed")
+
+
+def _by_bazel(case: Case) -> tuple[Recipe, ...]:
+    """Return the options of Bazel, which reads no variable for its jobs."""
+    lines = [line[:1000] for line in case.log.lines[-4000:]]
+    if not any(_BAZEL.search(line) for line in lines):
+        return ()
+    target = next((found["target"] for line in lines if (found := _TARGET.search(line))), "")
+    return (
+        Recipe(
+            title="Let Bazel run two jobs at once",
+            steps=(
+                Action(
+                    run=("bazel", "build", "--jobs=2", "--local_ram_resources=2048")
+                    + ((target,) if target else ("<target>",))
+                ),
+            ),
+            ask={} if target else {"target": "the target that was built"},
+            note="With the other options of the first command (--config=opt, --config=cuda). The "
+            "second number is the memory in MiB that it counts on. What is built already stays.",
         ),
     )
 
