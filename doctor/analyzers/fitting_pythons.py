@@ -151,6 +151,92 @@ def _oldest(case: Case, version: Version) -> Iterator[Recipe]:
         )
 
 
+_FIRST_EVERYWHERE = Version("1.8")
+"""PyPI has no earlier release for Windows, so that a list which begins there tells no Python."""
+_NEWEST_TAG = re.compile(r"download\.pytorch\.org/whl/(?P<tag>cu\d{2,3})/?$")
+
+
+def build_for_other_python(
+    case: Case, event: Event, wanted: str, local: str, versions: list[Version] | None
+) -> Explanation | None:
+    """Explain a build with a local part whose release the Python here is too new for."""
+    pythons = pythons_with_wheel(case, wanted, newer=True)
+    if not pythons:
+        return None
+    python = Inventory(case).python()
+    newer = bool(python and python not in pythons) or bool(
+        versions
+        and versions[0] >= _FIRST_EVERYWHERE
+        and versions[0].release[:2] > Version(wanted).release[:2]
+    )
+    take = offers.usual(pythons)
+    if not newer or not take:
+        return None
+    here = f"Python {python}" if python else "this Python"
+    return explanation(
+        event,
+        f"torch {wanted}+{local} has no wheels for {here}: it has them for {offers.span(pythons)}",
+        f"Builds with +{local} lie on PyTorch's own index, which was not asked; and there is none "
+        f"for {here} there either.",
+        (
+            _with_index(take, f"torch=={wanted}+{local}", local),
+            see_python(),
+        ),
+        name="release-not-offered",
+        contradicts=("torch/no-wheel-for-this-python", "torch/release-not-on-this-index"),
+    )
+
+
+def index_of_older_python(case: Case, event: Event, name: str, index: str) -> Explanation | None:
+    """Explain an index of an older CUDA, whose releases are for older Pythons alone."""
+    match = _NEWEST_TAG.search(index)
+    cuda = offers.named_cuda(match["tag"]) if match else None
+    if name != "torch" or match is None or not cuda:
+        return None
+    there = offers.torch_with_cuda(case.catalog, cuda)
+    pythons = pythons_with_wheel(case, there[-1]) if there else ()
+    take = offers.usual(pythons)
+    if not take:
+        return None
+    tag = match["tag"]
+    return explanation(
+        event,
+        f"PyTorch's index for {tag} has torch {there[0]} to {there[-1]}, and none for this Python",
+        f"The newest of them, {there[-1]}, has wheels for {offers.span(pythons)} of 64 bits. Newer "
+        "releases are on the indexes of newer CUDAs.",
+        (
+            _with_index(take, f"torch=={there[-1]}", tag),
+            Recipe(
+                title="Take the newest torch from the index of a newer CUDA",
+                use_if=("nothing needs that CUDA release", "the driver serves CUDA 12.6 (560)"),
+                steps=(
+                    Action(
+                        install=("torch",),
+                        companions=("torchvision", "torchaudio"),
+                        index="https://download.pytorch.org/whl/cu126",
+                    ),
+                ),
+            ),
+        ),
+        name="release-not-offered",
+        contradicts=("torch/no-wheel-for-this-python", "torch/release-not-on-this-index"),
+        exact=False,
+    )
+
+
+def _with_index(python: str, requirement: str, local: str) -> Recipe:
+    folder = f".venv-{python}"
+    install = ("uv", "pip", "install", "--python", folder, requirement)
+    return Recipe(
+        title=f"Make an environment with Python {python}, and install that build into it",
+        note="uv brings that Python where it is missing.",
+        steps=(
+            Action(run=("uv", "venv", "--python", python, folder)),
+            Action(run=(*install, "--index-url", f"https://download.pytorch.org/whl/{local}")),
+        ),
+    )
+
+
 _MAC = re.compile(r"\b[Mm]ac ?OS\b|\bMac ?[Bb]ook\b|\b(?:my|a|on) [Mm]ac\b|\(Mac\)|\bM[1-5] Mac\b")
 
 

@@ -21,6 +21,8 @@ from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.early_pythons import before_wheels
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.fitting_pythons import (
+    build_for_other_python,
+    index_of_older_python,
     of_other_python,
     on_mac,
     pythons_with_wheel,
@@ -107,7 +109,8 @@ def _unanswered(case: Case, event: Event, inventory: Inventory) -> Explanation |
     if versions is None and (specifier or any("from versions:" in one for one in case.log.lines)):
         return None  # a bound decides, or another line lists what there is
     if not versions:
-        return _nowhere(case, event, text, name)
+        older = index_of_older_python(case, event, name, _index(case, event) or "")
+        return older or _nowhere(case, event, text, name)
     return _ends(case, event, inventory, (name, text, wanted), versions)
 
 
@@ -192,6 +195,10 @@ def _local(
         return None
     if on_mac(case):
         return not_for_macos(event, name, wanted, local)
+    if name == "torch" and (
+        of_python := build_for_other_python(case, event, wanted, local, versions)
+    ):
+        return of_python
     project = is_uv_project(event)
     return explanation(
         event,

@@ -67,9 +67,28 @@ _UV = (
 )
 
 
+_SHFL = 'src/ball.cu(12): error: identifier "__shfl_down" is undefined'
+_BAZEL = (
+    "gcc: internal compiler error: Killed (program cc1plus)\n"
+    "Target //tensorflow/tools/pip_package:build_pip_package failed to build"
+)
+_NEWER_PYTHON = (
+    "ERROR: Could not find a version that satisfies the requirement torch==1.8.1+cpu "
+    "(from versions: 1.11.0, 1.12.0, 2.0.0)"
+)
+_OLD_INDEX = (
+    "Looking in indexes: https://download.pytorch.org/whl/cu117\n"
+    "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "id_", "words", "fix"),
     [
+        (_SHFL, "warp-function-gone", "__shfl_down is gone", "__shfl_down_sync(0xffffffff, "),
+        (_BAZEL, "compiler-out-of-memory", "cc1plus", "--jobs=2"),
+        (_NEWER_PYTHON, "release-not-offered", "Python 3.6 to 3.9", "torch==1.8.1+cpu"),
+        (_OLD_INDEX, "release-not-offered", "torch 1.13.0 to 2.0.1", "torch==2.0.1"),
         (_PIE, "not-position-independent", "libmistralcuda.a", "NVCC_APPEND_FLAGS"),
         (_FOLDER, "folder-linked", "/opt/cuda/lib64", "-L/opt/cuda/lib64"),
         (_ATOMIC, "architecture-too-old-for-code", "sm_60", "atomicExch("),
@@ -98,6 +117,10 @@ def test_does_not_leave_out_what_cuda_needs() -> None:
 @pytest.mark.parametrize(
     ("text", "id_"),
     [
+        # A build that this Python could have, from another index.
+        (_NEWER_PYTHON.replace("1.11.0", "1.7.0"), "release-not-offered"),
+        # The newest index has wheels for all Pythons of now.
+        (_OLD_INDEX.replace("/whl/cu117", "/whl/cpu"), "release-not-offered"),
         # A library that is named with its folder is no folder.
         ("/usr/bin/ld: cannot find /opt/cuda/lib64/libcudart.so: No such file", "folder-linked"),
         # compute_70 has the function, so its name is unknown for another reason.
