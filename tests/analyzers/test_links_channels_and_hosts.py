@@ -86,6 +86,12 @@ _OLD_INDEX = (
     ("text", "id_", "words", "fix"),
     [
         (_SHFL, "warp-function-gone", "__shfl_down is gone", "__shfl_down_sync(0xffffffff, "),
+        (
+            _SHFL.replace("__shfl_down", "__any_sync"),
+            "toolkit-before-cuda-9",
+            "older than CUDA 9",
+            "CUDA_HOME",
+        ),
         (_BAZEL, "compiler-out-of-memory", "cc1plus", "--jobs=2"),
         (_NEWER_PYTHON, "release-not-offered", "Python 3.6 to 3.9", "torch==1.8.1+cpu"),
         (_OLD_INDEX, "release-not-offered", "torch 1.13.0 to 2.0.1", "torch==2.0.1"),

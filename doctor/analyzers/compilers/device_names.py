@@ -71,6 +71,8 @@ def device_name(case: Case, event: Event) -> Explanation | None:
         return _half(case, event, name)
     if name in _WARP:
         return _without_mask(event, name)
+    if (name.endswith("_sync") and name.removesuffix("_sync") in _WARP) or name == "__syncwarp":
+        return _before_cuda_9(event, name)
     if _SCOPED.match(name) and not _is_new_enough(case, 60):
         return _too_old(case, event, name, "6.0", "60", "atomic functions with a scope")
     if name in _SINCE and not _is_new_enough(case, int(_SINCE[name][1])):
@@ -272,6 +274,43 @@ def _without_scope(event: Event, name: str) -> tuple[Recipe, ...]:
             ),
             note="It is atomic for the whole GPU in the place of one block: right, and a bit "
             "slower.",
+        ),
+    )
+
+
+def _before_cuda_9(event: Event, name: str) -> Explanation:
+    """Explain a warp function with a mask, which each nvcc since CUDA 9 knows."""
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"nvcc is older than CUDA 9, which brought {name}",
+            "The sources are written for CUDA 9 or newer. Another toolkit may be there as well: "
+            "/usr/bin/nvcc of the distribution, or /usr/local/cuda as a link to an old one.",
+            recipes=(
+                Recipe(
+                    title="Build with CUDA 9 or newer, in an empty folder",
+                    steps=(
+                        Action(
+                            env={
+                                "CUDA_HOME": "<toolkit>",
+                                "CUDACXX": "<toolkit>/bin/nvcc",
+                                "PATH": "<toolkit>/bin:$PATH",
+                            }
+                        ),
+                    ),
+                    note="Where none is installed, NVIDIA's archive of CUDA toolkits has all "
+                    "releases. An older find_package(CUDA) takes "
+                    "-DCUDA_TOOLKIT_ROOT_DIR and the folder.",
+                    ask={
+                        "toolkit": "the folder of the newer toolkit, such as /usr/local/cuda-11.8"
+                    },
+                ),
+                *SEE_NVCC,
+            ),
+            name="toolkit-before-cuda-9",
+            captures={"name": name},
         ),
     )
 
