@@ -21,9 +21,6 @@ from doctor.analyzers.recipes import code, command, variables
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
-_ARCHIVE = re.compile(
-    r"(?:.*/)?(?P<archive>[^/()]{1,160}\.(?:a|rlib))(?:\((?P<member>[^)]{1,120})\))?$"
-)
 _OF_PYTHON = re.compile(r"libpython\d\.\d{1,2}m?\.a")
 _OF_SYSTEM = re.compile(r"^(?:/usr/(?:local/)?lib(?:64)?/|/lib/|/opt/)")
 _CUDA = re.compile(
@@ -44,8 +41,7 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 def _fixed(case: Case, event: Event) -> Explanation:
     file, made = event.objects["file"], event.objects["made"]
-    found = _ARCHIVE.match(file)
-    name = found["archive"] if found else file.rpartition("/")[2]
+    name = file.partition("(")[0].rpartition("/")[2]
     what = "a shared library" if made == "shared object" else "a program"
     if _OF_PYTHON.fullmatch(name):
         return _static_python(event, name)

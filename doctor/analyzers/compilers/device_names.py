@@ -229,8 +229,7 @@ def _too_old(
 
 
 _BY_HAND = re.compile(
-    r"\bnvcc\b.{0,2000}?(?P<flag>(?:-gencode[ =]\"?arch=compute_\d{2,3},code=\S{5,60}"
-    r"|-arch[ =](?:sm|compute)_\d{2,3}))"
+    r"(?P<flag>-gencode[ =]\"?arch=compute_\d{2,3},code=\S{5,60}|-arch[ =](?:sm|compute)_\d{2,3})"
 )
 _TORCH = re.compile(r"TORCH_EXTENSION_NAME|torch/include|torch/utils/cpp_extension")
 
