@@ -66,13 +66,9 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 
 _IGNORED = re.compile(r"(\d[\w.+]{0,30}) Requires-Python ([^;]{1,60})")
-
-
 _INDEXES = re.compile(
     r"Looking in indexes: (.{1,500})|--index-url[ =](\S{1,300})| -i (https?:\S{1,300})"
 )
-
-
 _TORCH_INDEX = re.compile(r"https://download\.pytorch\.org/whl(?:/(?:nightly/)?[\w./]{0,40})?")
 
 
@@ -109,7 +105,7 @@ def _unanswered(case: Case, event: Event, inventory: Inventory) -> Explanation |
     if versions is None and (specifier or any("from versions:" in one for one in case.log.lines)):
         return None  # a bound decides, or another line lists what there is
     if not versions:
-        older = index_of_older_python(case, event, name, _index(case, event) or "")
+        older = index_of_older_python(case, event, name, _index(case, event))
         return older or _nowhere(case, event, text, name)
     return _ends(case, event, inventory, (name, text, wanted), versions)
 
@@ -195,10 +191,8 @@ def _local(
         return None
     if on_mac(case):
         return not_for_macos(event, name, wanted, local)
-    if name == "torch" and (
-        of_python := build_for_other_python(case, event, wanted, local, versions)
-    ):
-        return of_python
+    if name == "torch" and (one := build_for_other_python(case, event, wanted, local, versions)):
+        return one
     project = is_uv_project(event)
     return explanation(
         event,

@@ -111,8 +111,7 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
     )
     recipes: tuple[Recipe, ...] = _of_driver(found) if driver else ()
     if not driver:
-        build = other_build(case) if _is_cuda(found) and found.generation else ()
-        build = (*compiled_here(case, event, generation), *build) if build else ()
+        build = _rebuilt(case, event, found)
         recipes = (
             build
             if other
@@ -140,6 +139,12 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
             captures={"library": found.asked},
         ),
     )
+
+
+def _rebuilt(case: Case, event: Event, found: Library) -> tuple[Recipe, ...]:
+    if not _is_cuda(found) or not found.generation:
+        return ()
+    return *compiled_here(case, event, found.generation), *other_build(case)
 
 
 def _without(event: Event, title: str) -> Explanation:

@@ -7,6 +7,7 @@ import re
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text, system_of
 from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.undefined_symbols.embedded import EVERY_PYTHON, embedded
 from doctor.analyzers.undefined_symbols.owners import distribution_at, file_name, short
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
@@ -39,8 +40,8 @@ def of_python(case: Case, event: Event, path: str, symbol: str) -> Explanation:
     if not here and folder:
         here = folder[1] or f"3.{folder[2]}"
     differs = bool(built and here and built != here)
-    if not differs and _EVERY_PYTHON.match(symbol) and (built or folder):
-        return _embedded(event, file, symbol, built or here)
+    if not differs and EVERY_PYTHON.match(symbol) and (built or folder):
+        return embedded(event, file, symbol, built or here)
     title = (
         f"{file} was built for Python {built}, and Python {here} runs"
         if differs
@@ -62,59 +63,6 @@ def of_python(case: Case, event: Event, path: str, symbol: str) -> Explanation:
     )
 
 
-_EVERY_PYTHON = re.compile(
-    r"PyExc_(?:ImportError|SystemError|ValueError|RuntimeError|TypeError|KeyError|IndexError"
-    r"|MemoryError|AttributeError|OverflowError|NotImplementedError|OSError|StopIteration"
-    r"|Exception)$|Py(?:Float|Tuple|Dict|List|Type|Bool|BaseObject|Long|Complex)_Type$"
-    r"|_Py_NoneStruct$|PyErr_(?:SetString|Occurred|Format|Clear)$|PyObject_(?:Call|GetAttrString)$"
-    r"|PyList_New$|PyType_Ready$"
-)
-"""What each Python 3 exports, so that no other release of it explains why it is missing."""
-
-
-def _embedded(event: Event, file: str, symbol: str, python: str) -> Explanation:
-    """Explain a symbol of each Python: a program holds Python and does not share its names."""
-    minor = python.partition(".")[2]
-    ending = "m" if minor.isdigit() and int(minor) < _WITHOUT_M else ""
-    shared = f"libpython{python}{ending}.so.1.0"
-    return Explanation(
-        event=event,
-        precision=Precision.EXACT,
-        contradicts=("*/*other-torch*", "*/built-for-another-torch", "numpy/*"),
-        detection=detection(
-            event,
-            f"The program that holds Python does not share its names: {short(symbol)} is missing "
-            f"for {file}",
-            f"Each Python has {short(symbol)}, so this is no other release. A program that loads "
-            "libpython as a plug-in (dlopen without RTLD_GLOBAL, a module of Node or Java, a "
-            "plug-in of an editor) keeps its names to itself, and modules of Python are linked "
-            "without libpython: they expect the names in the process.",
-            recipes=(
-                Recipe(
-                    title="Load libpython before the program, so that all can see it",
-                    use_if=(LINUX,),
-                    steps=(Action(env={"LD_PRELOAD": shared}),),
-                    note="Where the loader does not find it, write its whole path: it lies in lib "
-                    "or lib/x86_64-linux-gnu below what python3-config --prefix prints.",
-                ),
-                Recipe(
-                    title="Open libpython for all in the program, before Py_Initialize",
-                    use_if=("the program is your own",),
-                    snippet=Snippet(
-                        where="the C or C++ source that starts Python",
-                        after=f'dlopen("{shared}", RTLD_NOW | RTLD_GLOBAL);',
-                    ),
-                    note="A program that is linked with the static libpython needs -rdynamic at "
-                    "its link.",
-                ),
-            ),
-            name="embedded-python-not-shared",
-        ),
-    )
-
-
-_WITHOUT_M = 8
-"""Since Python 3.8 the library has no m in its name (bpo-36707)."""
 _OWN_BUILD = Recipe(
     title="Build it again with the Python that runs it",
     use_if=("the file was built in the project's own folder",),
