@@ -23,12 +23,10 @@ from doctor.base.requirements import (
     normalize_name,
     read_line,
 )
-from doctor.base.versions import parse
 from doctor.host import UnreadableFile
 from doctor.host.reading import SOURCE, read_regular
 from doctor.observe.manifests import kind_of
-from doctor.observe.manifests.pins import Syntax
-from doctor.repair.request_files import specifier_of
+from doctor.observe.manifests.specifiers import MAIN_TABLES, specifier_in
 
 _OF_OTHERS = re.compile(
     r"(?:^|[^a-z])(?:dev|tests?|testing|lint|docs?|ci|build|baselines?|examples?|legacy|old"
@@ -39,9 +37,7 @@ _OPTION = re.compile(
     r"[\"']?(?P<value>[^\s\"']{1,1000})"
 )
 _SKIPPED = re.compile(r"#|$|-")
-_CARET = re.compile(r"\^\s{0,4}(\d[\w.]{0,40})")
-_MAIN = ("project/dependencies", "tool.poetry.dependencies", "packages", "options/install_requires")
-_TABLES = (*_MAIN, "tool.uv/constraint-dependencies", "tool.uv/override-dependencies")
+_TABLES = (*MAIN_TABLES, "tool.uv/constraint-dependencies", "tool.uv/override-dependencies")
 _CONSTRAINTS = ("PIP_CONSTRAINT", "UV_CONSTRAINT", "UV_OVERRIDE")
 _LISTS, _TABLED = (".txt", ".in"), ("pyproject.toml", "setup.cfg", "Pipfile")
 _BESIDE = "requirements"
@@ -162,9 +158,7 @@ class _Reader:
     def _tabled(self, text: str, path: Path, shown: str, *, leads: bool) -> None:
         kind = kind_of(path.parent.name, path.name)
         for pin in kind.read(text) if kind is not None else ():
-            told = text[pin.span.start : pin.span.end] if pin.span is not None else ""
-            syntax = pin.span.syntax if pin.span is not None else Syntax.PYTHON
-            specifier = _of_poetry(told) if syntax is Syntax.POETRY else specifier_of(told, syntax)
+            specifier = specifier_in(text, pin)
             first = leads and (not pin.table or pin.table in _TABLES)
             source = f"{shown}:{pin.line}"
             self._add(pin.name, specifier, source, leads=first)
@@ -189,20 +183,3 @@ def _place(value: str, path: Path) -> str:
     value = unquote(urlsplit(value).path) if value.startswith("file:") else value
     beside = path.parent.absolute() / value
     return os.path.normpath(beside) if beside.exists() else value
-
-
-def _of_poetry(told: str) -> str:
-    """Return what Poetry says of a version as PEP 440 does.
-
-    https://python-poetry.org/docs/dependency-specification/
-    """
-    text = told.strip().strip("\"'")
-    found = _CARET.fullmatch(text)
-    release = parse(found[1]) if found else None
-    if found is None or release is None:
-        exact = parse(text) if text[:1].isdecimal() else None
-        return f"=={text}" if exact is not None else specifier_of(text, Syntax.PYTHON)
-    parts = list(release.release)
-    first = next((at for at, part in enumerate(parts) if part), len(parts) - 1)
-    end = [*parts[:first], parts[first] + 1]
-    return f">={found[1]},<{'.'.join(map(str, end))}"

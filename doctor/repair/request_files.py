@@ -15,12 +15,11 @@ from doctor.host.reading import LOCK, SOURCE
 from doctor.observe.installed.gpu_stack import matters_to_stack
 from doctor.observe.manifests import kind_of
 from doctor.observe.manifests.docker import dockerfile
-from doctor.observe.manifests.pins import Syntax
+from doctor.observe.manifests.specifiers import specifier_of
 from doctor.planning.requests_solver import Wish
 
 _SKIPPED = re.compile(r"\s*(?:#|$|-[^er-]|--(?!requirement|editable))")
 _INCLUDED = re.compile(r"\s*(?:-r|--requirement)[ =]?\s*(\S+)")
-_CONDA = re.compile(r"(=?)(\d[\w.]{0,40}?)(\.\*)?(?:=([\w.*]{1,60}))?")
 _BY_PINS = frozenset({"Pipfile", "pixi.toml"})
 _DEPTH = 5
 _MOST = 2000
@@ -109,25 +108,6 @@ def _pinned(text: str, path: Path) -> Iterator[Wish]:
             told = text[pin.span.start : pin.span.end]
             specifier = specifier_of(told, pin.span.syntax)
             yield from_text(f"{name}{specifier}", f"{path.name}:{pin.line}")
-
-
-def specifier_of(told: str, syntax: Syntax) -> str:
-    """Return what a manifest says of a version as PEP 440 does; empty where nobody can tell.
-
-    - conda: https://docs.conda.io/projects/conda-build/en/stable/resources/package-spec.html
-    - Pipfile and pixi's `pypi-dependencies` write PEP 440 themselves.
-    """
-    text = told.strip().strip("\"'")
-    exact = _CONDA.fullmatch(text) if syntax is Syntax.CONDA else None
-    if exact is not None:
-        wild = exact[3] or (exact[1] and not exact[4])  # `=2.5` takes every 2.5
-        return f"=={exact[2]}.*" if wild else f"=={exact[2]}"
-    if not text.startswith(("=", "<", ">", "~", "!")):
-        return ""
-    try:
-        return read_line(f"name{text}").specifier
-    except InvalidRequirement:
-        return ""
 
 
 def _table(text: str, path: Path) -> dict[str, Any]:

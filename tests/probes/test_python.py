@@ -174,6 +174,33 @@ def test_a_lock_is_told_of_an_environment_that_mostly_keeps_to_it(
     )
 
 
+@pytest.mark.parametrize(
+    ("manifest", "locked"),
+    [
+        ('[project]\ndependencies = ["numpy>=2.5,<3", "torch"]\n', None),
+        ('[project]\ndependencies = ["numpy>=2", "torch"]\n', "2.4.0"),
+        (
+            "[project]\ndependencies = [\n'numpy<2; python_version < \"3.10\"',\n'numpy>=2']\n",
+            "2.4.0",
+        ),
+        ('[project.optional-dependencies]\nold = ["numpy<2"]\n', "2.4.0"),
+        ('[tool.poetry.dependencies]\nnumpy = "^3.0"\n', None),
+    ],
+)
+def test_a_release_counts_as_locked_where_the_manifest_allows_it(
+    tmp_path: Path, manifest: str, locked: str | None
+) -> None:
+    """A line of pyproject.toml that the lock does not meet was written after it."""
+    told = "".join(f'\n[[package]]\nname = "{one}"\nversion = "{at}"\n' for one, at in LOCKED)
+    lock = put(tmp_path / "uv.lock", "version = 1\n" + told)
+    put(tmp_path / "pyproject.toml", manifest)
+    for name, version in (("torch", "2.13.0"), ("triton", "3.7.1")):
+        install(tmp_path / "env", name, version)
+    told_locked = _values(seen_at(tmp_path / "env", cwd=lock.parent)).get("project.locked")
+    assert isinstance(told_locked, dict)
+    assert told_locked.get("numpy") == locked
+
+
 def test_a_lock_counts_only_for_the_projects_own_environment(tmp_path: Path) -> None:
     for prefix in (tmp_path / "project/.venv", tmp_path / "elsewhere"):
         put(prefix / "pyvenv.cfg", "uv = 0.9.1\n")

@@ -180,8 +180,9 @@ FACTS: dict[str, str] = {
         "packages of which uv.lock names another version than is installed, and that version"
     ),
     "project.locked": (
-        "release in the lock of uv, poetry, pdm or pipenv of each package that it names; absent "
-        "where most of those that are installed have another release"
+        "release in the lock of uv, poetry, pdm or pipenv of each package that it names, unless "
+        "pyproject.toml or Pipfile excludes it; absent where most of those that are installed have "
+        "another release"
     ),
     "project.pinned": "release that the project pins with ==, of each installed package",
     "project.asked": "release that the project pins with ==, of each package that is absent",

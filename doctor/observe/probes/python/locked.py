@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from doctor.base.requirements import normalize_name
+from doctor.base.requirements import may_meet, normalize_name
 from doctor.base.versions import public
-from doctor.host.reading import LOCK, UnreadableFile
+from doctor.host.reading import LOCK, SOURCE, UnreadableFile
 from doctor.model.facts import Fact, absent, present, unknown
+from doctor.observe.manifests import kind_of
+from doctor.observe.manifests.specifiers import MAIN_TABLES, specifier_in
 from doctor.observe.scene import Scene
 
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
 """Locks of a project's tools, in the order in which they count."""
+_MANIFESTS = ("pyproject.toml", "Pipfile")
 
 
 def departed(scene: Scene, lock: Path) -> Fact:
@@ -41,6 +44,7 @@ def departed(scene: Scene, lock: Path) -> Fact:
 def of_project(scene: Scene) -> Fact:
     """Give the release of each package that the project's lock names once.
 
+    What the manifest beside the lock excludes is left out: the lock is older than that line.
     Absent where most of those that are installed have another release: that is no environment of
     this project, unless it lies in the project's folder.
     """
@@ -58,6 +62,15 @@ def of_project(scene: Scene) -> Fact:
                 named.setdefault(normalize_name(name), set()).add(version)
             break
     told = {name: version for name, (version, *more) in named.items() if not more}
+    asked: dict[str, list[str]] = {}
+    for name, specifier in _asked(scene) if told else ():
+        asked.setdefault(name, []).append(specifier)
+    told = {
+        name: one
+        for name, one in told.items()
+        # Of several lines, each with its marker, one is enough.
+        if name not in asked or any(may_meet(public(one), each) for each in asked[name])
+    }
     here = {one.name: one.version for one in scene.distributions if one.name in told}
     alike = sum(_same(version, told[name]) for name, version in here.items())
     inside = scene.interpreter is not None and Path(scene.interpreter.prefix).is_relative_to(
@@ -65,6 +78,19 @@ def of_project(scene: Scene) -> Fact:
     )
     is_its_own = 2 * alike > len(here) or (inside and alike > 0)
     return present(told, str(lock)) if is_its_own else absent(str(lock))
+
+
+def _asked(scene: Scene) -> Iterator[tuple[str, str]]:
+    """Yield the range of each package that the project's manifest names in its main table."""
+    for name in _MANIFESTS:
+        kind = kind_of(scene.host.cwd.name, name)
+        try:
+            text = scene.host.whole(scene.host.cwd / name, SOURCE)
+        except UnreadableFile:
+            continue
+        for pin in kind.read(text) if kind is not None and text is not None else ():
+            if pin.table in MAIN_TABLES:
+                yield normalize_name(pin.name), specifier_in(text or "", pin)
 
 
 def _of_pipenv(text: str) -> Iterator[tuple[str, str]]:
