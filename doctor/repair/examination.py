@@ -47,6 +47,8 @@ PROGRAM_SECONDS = 600.0
 _IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
 _LOG = 256 << 10
+_NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""The program's own sources lie outside the clone; Python keeps bytecode beside them otherwise."""
 OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
 
@@ -158,7 +160,7 @@ def run_program(
     # The program may lie in a copy of its folder.
     argv = tuple(map(places.there, in_environment(original)))
     shown = one_line(" ".join(original.request.program), 60)
-    host = host_of(copy.host, env)
+    host = host_of(copy.host, {**_NO_BYTECODE, **env})
     ran = _with_host(copy, host).run(
         argv,
         timeout=max(min(original.seconds_left(), PROGRAM_SECONDS), 1.0),

@@ -76,6 +76,16 @@ def test_a_module_that_went_with_a_release_is_no_calm(calm: House) -> None:
     assert [(one["name"], one["to"]) for one in plan["changes"]] == [("setuptools", "81.0.0")]
 
 
+def test_no_bytecode_stays_beside_the_sources_of_the_program(calm: House) -> None:
+    module = calm.root.parent / "sources" / "own_words.py"
+    module.parent.mkdir()
+    module.write_text("import pkg_resources\n")
+    code = f"import sys; sys.path.insert(0, {str(module.parent)!r}); import own_words"
+    plan, _ = _prove(calm, code, ends=0)
+    assert plan["proof"]["verdict"] == "proved"
+    assert list(module.parent.iterdir()) == [module]
+
+
 def test_what_is_no_error_moves_nothing_below_a_program_that_runs(calm: House) -> None:
     old = calm.packages / "reader-0.9.dist-info"
     shutil.copytree(calm.packages / "reader-1.0.dist-info", old)
