@@ -40,7 +40,8 @@ _SKIPPED = re.compile(r"#|$|-")
 _TABLES = (*MAIN_TABLES, "tool.uv/constraint-dependencies", "tool.uv/override-dependencies")
 _CONSTRAINTS = ("PIP_CONSTRAINT", "UV_CONSTRAINT", "UV_OVERRIDE")
 _LISTS, _TABLED = (".txt", ".in"), ("pyproject.toml", "setup.cfg", "Pipfile")
-_BESIDE = "requirements"
+_BESIDE = ("requirements", "docs", "doc", "tests", "test")
+"""Folders of a project with lists; one whose name speaks of something else does not lead."""
 _DEPTH, _MOST_LINES, _MOST_FILES, _MOST_NAMES = 5, 2000, 12, 20_000
 
 
@@ -86,7 +87,7 @@ def lists_of(
 
 def _files(folder: Path) -> Iterator[Path]:
     found = []
-    for place in (folder, folder / _BESIDE):
+    for place in (folder, *(folder / name for name in _BESIDE)):
         with suppress(OSError):
             paths = sorted(place.iterdir())[:_MOST_NAMES]
             found += [path for path in paths if _is_list(place.name, path.name)]

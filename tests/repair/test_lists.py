@@ -60,3 +60,16 @@ def test_the_tables_of_a_project_lead_but_for_its_groups(tmp_path: Path) -> None
         "fixed": "==1.5",
     }
     assert [one.name for one in bounds if not one.leads] == ["ruff"]
+
+
+def test_lists_below_a_folder_of_documentation_are_for_something_else(tmp_path: Path) -> None:
+    """They lead where the command names that folder."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "requirements.txt").write_text("sphinx>=7,<8\n")
+    (docs / "index.txt").write_text("sphinx==1\n")
+    (tmp_path / "requirements.txt").write_text("flask\n")
+    told = {(one.name, one.specifier, one.leads) for one in lists_of([tmp_path], {}, None).bounds}
+    assert told == {("flask", "", True), ("sphinx", ">=7,<8", False)}
+    (both,) = [one for one in lists_of([docs], {}, None).bounds if one.name == "sphinx"]
+    assert both.leads
