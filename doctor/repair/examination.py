@@ -30,7 +30,7 @@ from doctor.repair.limits import without_sources
 from doctor.repair.links import Links, by_links, links_of
 from doctor.repair.modules import Import, concerned, failures, try_imports
 from doctor.repair.nearest import nearest
-from doctor.repair.new_environment import NewEnvironment, unchanged
+from doctor.repair.new_environment import NewEnvironment, begun, unchanged
 from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.reading import (
     Unmet,
@@ -252,7 +252,9 @@ class Examination:
             program_before=self._bench.program() if program else None,
             report=report,
             met=self._met(changes),
-            follow_ups=tuple(_for_original(one, self._places) for one in follow),
+            follow_ups=tuple(
+                begun(_for_original(one, self._places), self._original) for one in follow
+            ),
         )
 
     def _import(self, changes: Sequence[Change], report: Report) -> None:

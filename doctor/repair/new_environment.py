@@ -19,7 +19,7 @@ from doctor.environments.clone import Clone, clone
 from doctor.environments.environment import Environment, environment_at
 from doctor.environments.layout import CloneError
 from doctor.environments.variables import variables
-from doctor.fixes.environments import above, linked_folders
+from doctor.fixes.environments import above, above_note, closed, linked_folders
 from doctor.host import Host, run
 from doctor.host.scratch import Scratch, ScratchError
 from doctor.model.fixes import Command, Step
@@ -132,10 +132,16 @@ def _python(folder: Path) -> Path:
 def place_of(tasks: Sequence[Task], original: Original) -> Iterator[tuple[Clone, Places]]:
     """Make what a plan is carried out in: its new environment, else a clone; raises CloneError."""
     make = making(tasks)
-    if make is None:
+    facts = original.report.observation.facts
+    if make is None and not closed(facts):
         with clone(original.environment, original.host) as copy:
             yield copy, Places.between(original.environment, copy.environment)
         return
+    if make is None:
+        # What the next plan installs belongs above what is closed, so that this one is tried there.
+        tasks = tuple(Task(one, Kind.CREATE) for one in above(facts)[1])
+        tasks = (tasks[0], *(one._replace(kind=Kind.LINK) for one in tasks[1:]))
+        make = tasks[0].step.command or Command(argv=())
     link = next((one.step.command for one in tasks[1:2] if one.kind is Kind.LINK), None)
     with environment_of(make, original, link) as new:
         yield new, _places(make, new.environment.root)
@@ -189,6 +195,20 @@ def _is_above(argv: Sequence[str], environment: Environment, *, linked: bool) ->
         and len(names) == 1
         and commands.is_inside(names[0], environment)
     )
+
+
+def begun(plan: Plan, original: Original) -> Plan:
+    """Return a plan that makes the environment above a closed one, where it installs into that."""
+    facts = original.report.observation.facts
+    why = closed(facts)
+    first = above(facts)[1] if why else ()
+    folder = first[0].command.argv[-1] if first and first[0].command is not None else ""
+    words = [word for one in plan.steps if one.command is not None for word in one.command.argv]
+    inside = any(PurePath(folder) in PurePath(word).parents for word in words) if folder else False
+    if not inside or beginning(plan.steps):
+        return plan
+    notes = tuple(dict.fromkeys((*plan.notes, above_note(why))))
+    return msgspec.structs.replace(plan, steps=(*first, *plan.steps), notes=notes)
 
 
 def followed(plan: Plan, more: Plan) -> Plan:

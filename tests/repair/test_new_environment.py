@@ -95,6 +95,28 @@ def test_a_new_environment_is_proved_with_what_the_program_says(closed: House) -
     assert [entry.name for entry in project.iterdir()] == ["program.py"]
 
 
+def test_two_faults_beside_a_closed_python_are_both_ended(closed: House) -> None:
+    """One of them is a file of the project, which no installer ends."""
+    project = closed.root.parent / "two"
+    project.mkdir()
+    (project / "queue.py").write_text("own = 1\n")
+    (project / "program.py").write_text("import queue\nqueue.LifoQueue\nimport pkg_resources\n")
+    before = fingerprint(closed.root)
+    said = doctor(
+        *("fix", "--python", closed.python, "--no-canaries", "--offline", "--prove"),
+        *("--format", "json", "--", "python", "program.py"),
+        cwd=project,
+        env=closed.env,
+    )
+    assert said.code == 0, said.out + said.err
+    plan = said.report["plan"]
+    assert plan["proof"]["verdict"] == "proved", plan["proof"]
+    assert any("queue.py" in step["title"] for step in plan["steps"])
+    assert "setuptools==69.5.1" in plan["steps"][-1]["argv"] + plan["steps"][1]["argv"]
+    assert changes(before, fingerprint(closed.root)) == []
+    assert {entry.name for entry in project.iterdir()} == {"program.py", "queue.py"}
+
+
 def test_only_an_environment_above_this_one_is_made(closed: House) -> None:
     environment = environment_at(closed.python, Host(env=closed.env))
     above = ("uv", "venv", "--system-site-packages", "--python", str(closed.python), ".new")
