@@ -157,8 +157,10 @@ def run_program(
     progress: Progress,
 ) -> Ending:
     """Run the user's own program with a clone in place of the environment."""
-    # The program may lie in a copy of its folder.
-    argv = tuple(map(places.there, in_environment(original)))
+    # The program may lie in a copy of its folder, and a closed environment inside that folder.
+    above = copy.translated if isinstance(copy, NewEnvironment) else str
+    words = ((word, above(word)) for word in in_environment(original))
+    argv = tuple(new if new != word else places.there(word) for word, new in words)
     shown = one_line(" ".join(original.request.program), 60)
     host = host_of(copy.host, {**_NO_BYTECODE, **env})
     ran = _with_host(copy, host).run(

@@ -22,6 +22,7 @@ from doctor.environments.variables import variables
 from doctor.fixes.environments import above, above_note, closed, linked_folders
 from doctor.host import Host, run
 from doctor.host.scratch import Scratch, ScratchError
+from doctor.host.which import OWN_UV
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Plan
 from doctor.observe.descriptions import TargetError
@@ -188,7 +189,8 @@ def _is_link(step: Step, environment: Environment) -> bool:
 
 def _is_above(argv: Sequence[str], environment: Environment, *, linked: bool) -> bool:
     """Say whether a command makes an environment that sees this one, and does nothing else."""
-    by_uv = PurePath(argv[0]).name == argv[0] and argv[0].removesuffix(".exe") == "uv"
+    bare = PurePath(argv[0]).name == argv[0] and argv[0].removesuffix(".exe") == "uv"
+    by_uv = bare or argv[0] == Host().with_own_uv().env.get(OWN_UV)
     names = [word for word in argv[int(by_uv) : -1] if word not in _FLAGS]
     return (
         (_SHARES in argv or linked)

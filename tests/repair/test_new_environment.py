@@ -117,7 +117,9 @@ def test_two_faults_beside_a_closed_python_are_both_ended(closed: House) -> None
     assert {entry.name for entry in project.iterdir()} == {"program.py", "queue.py"}
 
 
-def test_only_an_environment_above_this_one_is_made(closed: House) -> None:
+def test_only_an_environment_above_this_one_is_made(
+    closed: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environment = environment_at(closed.python, Host(env=closed.env))
     above = ("uv", "venv", "--system-site-packages", "--python", str(closed.python), ".new")
     install = (".new/bin/python", "-m", "pip", "install", "small")
@@ -127,6 +129,8 @@ def test_only_an_environment_above_this_one_is_made(closed: House) -> None:
         return [one.kind for one in tasks_of(steps, environment)]
 
     assert kinds(above, install) == [Kind.CREATE, Kind.INSTALL]
+    monkeypatch.setattr(Host, "with_own_uv", lambda host: host.with_env({"DOCTOR_UV": "/own/uv"}))
+    assert kinds(("/own/uv", *above[1:]), install) == [Kind.CREATE, Kind.INSTALL]
     for wrong in (
         ("/elsewhere/python", "-m", "venv", "--system-site-packages", ".new"),
         ("/elsewhere/uv", *above[1:]),
