@@ -41,6 +41,7 @@ def plan(findings: Sequence[Detection], facts: Facts, catalog: Catalog) -> Plan:
     if not around.findings:
         return NOTHING
     drafts = sorted(_drafts(around), key=lambda draft: _cost(draft, around))
+    drafts = [one for one in drafts if not is_loss(one)]
     plans = [_written(draft, around) for draft in _distinct(drafts) if not _leaves(draft, around)]
     plans = [one for one in plans if one.steps]
     if not plans:
@@ -159,6 +160,11 @@ def _cost(draft: Draft, around: Environment) -> tuple[int, int, bool, int, int, 
     away = len(_departures(draft, around)) + sum(_holds_a_stray(way, around) for way in draft.ways)
     removed = len(draft.changes.removed)
     return len(draft.left), away, own, removed, cost, draft.against, order
+
+
+def is_loss(draft: Draft) -> bool:
+    """Say whether a draft takes packages away and ends no finding with it."""
+    return bool(draft.changes.removed) and not draft.solved and bool(draft.left)
 
 
 def _leaves(draft: Draft, around: Environment) -> bool:

@@ -6,6 +6,9 @@ import msgspec
 import pytest
 
 from doctor.model.facts import absent, present
+from doctor.planning.overlay import Changes
+from doctor.planning.plan import is_loss
+from doctor.planning.search import Draft
 from tests.planning.environments import judged, made_up
 
 _MET = {"transformers": "4.46.3", "tokenizers": "0.20.3", "huggingface-hub": "0.26.5"}
@@ -51,3 +54,19 @@ def test_a_package_that_stays_gets_its_other_part() -> None:
     assert "compat/jax-cuda13/driver" in [one.id for one in found]
     words = [word for step in plan.steps if step.command for word in step.command.argv]
     assert "jax[cuda12]==0.8.0" in words
+
+
+@pytest.mark.parametrize(
+    ("removed", "solved", "left", "lost"),
+    [
+        (("torchvision",), (), ("torch/no-kernel-for-gpu",), True),
+        (("torchvision",), ("torchvision/other-torch",), ("torch/no-kernel-for-gpu",), False),
+        ((), (), ("torch/no-kernel-for-gpu",), False),
+    ],
+)
+def test_no_package_goes_where_that_ends_nothing(
+    removed: tuple[str, ...], solved: tuple[str, ...], left: tuple[str, ...], lost: bool
+) -> None:
+    changes = Changes(moved={}, removed=frozenset(removed))
+    draft = Draft(anchor="keep", picks={}, wishes={}, changes=changes, solved=solved, left=left)
+    assert is_loss(draft) is lost
