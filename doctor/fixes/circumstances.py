@@ -67,6 +67,7 @@ _UNSEEN: Mapping[tuple[str, str], str] = {
     ("intel.kernel_older", "present"): "the kernel is older than the card",
     ("intel.render", "equals"): "this user may not open /dev/dri/renderD*",
     ("nvidia.alike_for_guests", "present"): "vfio-pci takes all cards of this model",
+    ("nvidia.before_turing", "absent"): "the GPU is a Turing or a newer one",
     ("nvidia.blacklisted_in", "matches"): "a file of /etc/modprobe.d blocks nvidia",
     ("nvidia.build_failed", "absent"): "DKMS's log has no failed build",
     ("nvidia.compat_outdated", "absent"): "no older cuda-compat comes first",
@@ -78,6 +79,7 @@ _UNSEEN: Mapping[tuple[str, str], str] = {
     ("nvidia.fabric_manager", "present"): "the fabric manager is installed",
     ("nvidia.fabric_manager_differs", "absent"): "it has the very version of the driver",
     ("nvidia.fabric_of_host", "absent"): "the NVSwitches are this machine's own",
+    ("nvidia.firmware_missing", "absent"): "the kernel's log misses no firmware",
     ("nvidia.firmware_missing", "present"): "the kernel's log says that the firmware is missing",
     (
         "nvidia.free_for_host.first",
@@ -91,8 +93,11 @@ _UNSEEN: Mapping[tuple[str, str], str] = {
     ("nvidia.libcuda", "absent"): "the driver's library libcuda.so.1 is not installed",
     ("nvidia.libcuda", "matches"): "libcuda.so.1 lies in a folder of the system",
     ("nvidia.libcuda", "present"): "the driver's library libcuda.so.1 is installed",
+    ("nvidia.libcuda_of_image", "absent"): "the container's libcuda is the host's",
+    ("nvidia.libcuda_version", "present"): "the release of libcuda.so.1 is known",
     ("nvidia.libcuda_older", "equals"): "libcuda in the container is older than the driver",
     ("nvidia.libraries_empty", "present"): "the driver's libraries are files without content",
+    ("nvidia.module_file", "absent"): "no module of the driver is built for the running kernel",
     ("nvidia.module_file", "present"): "the driver's module is built for the running kernel",
     ("nvidia.module_left", "absent"): "the driver's module did not leave again after it was loaded",
     ("nvidia.needs_legacy_driver", "absent"): "the GPU is no Maxwell, Pascal or Volta",
@@ -126,6 +131,14 @@ _CONTAINERS = {"docker": "Docker", "podman": "Podman", "kubernetes": "Kubernetes
 _STATEMENTS = {
     "nvidia.gpu_present": ("the machine has an NVIDIA GPU", "the machine has no NVIDIA GPU"),
     "intel.gpu_present": ("the machine has an Intel GPU", "the machine has no Intel GPU"),
+    "nvidia.libcuda_mounted": (
+        "the container runtime mounts libcuda.so.1",
+        "libcuda.so.1 is a file of the image",
+    ),
+    "nvidia.libcuda_of_image": (
+        "the image brings a libcuda of its own",
+        "the container's libcuda is the host's",
+    ),
     "nvidia.device_nodes": ("/dev/nvidia* exists", "/dev/nvidia* does not exist"),
     "nvidia.uvm": ("the module nvidia_uvm is loaded", "the module nvidia_uvm is not loaded"),
     "nvidia.uvm_node": ("/dev/nvidia-uvm exists", "/dev/nvidia-uvm does not exist"),

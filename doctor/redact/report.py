@@ -52,8 +52,17 @@ def masked(built: Any, names: Mapping[str, str]) -> Any:
     from doctor.redact.people import Mask
 
     mask = Mask(names)
-    changed = {text: new for text in _texts(built) if (new := mask(text)) != text}
+    changed = {text: new for text in _texts(built) if (new := _whole(mask(text))) != text}
     return _changed(built, lambda text: changed.get(text, text)) if changed else built
+
+
+def _whole(text: str) -> str:
+    """Return a text that UTF-8 can write: bytes that are none become question marks."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
 
 
 def without_any_secrets(value: _T) -> _T:

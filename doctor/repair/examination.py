@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from doctor.observe.installed.distributions import installed
 from doctor.pipeline import check as pipeline
 from doctor.repair.bounds import project_lists
 from doctor.repair.commands import Places, host_of
-from doctor.repair.comparing import is_same_error, of_program
+from doctor.repair.comparing import is_same_error, left_of, of_program
 from doctor.repair.ending import Ending, in_vain
 from doctor.repair.limits import without_sources
 from doctor.repair.links import Links, by_links, links_of
@@ -40,7 +39,7 @@ from doctor.repair.reading import (
     unmet,
     without_twins,
 )
-from doctor.repair.requests import Original, actionable
+from doctor.repair.requests import Original
 from doctor.repair.standing import standing_of
 
 PROGRAM_SECONDS = 600.0
@@ -226,11 +225,11 @@ class Examination:
         program = self._ran()
         self._compare_problems()
         report = self._checked(program, canaries=False)
-        left = _left(plan, self._original.report, report)
+        left = left_of(plan, self._original.report, report)
         if not left and not self._wrong and self._original.request.check.observe.canaries:
             # Files and tools say in a second what checks need not find out in a minute.
             report = self._checked(program, canaries=True)
-            left = _left(plan, self._original.report, report)
+            left = left_of(plan, self._original.report, report)
         if not left:
             self._import(changes, report)
         if changed := self._copy.disturbed():
@@ -374,9 +373,3 @@ class Examination:
 def _for_original(plan: Plan, places: Places) -> Plan:
     steps = tuple(places.step(step, back=True) for step in plan.steps)
     return msgspec.structs.replace(plan, steps=steps)
-
-
-def _left(plan: Plan, before: Report, after: Report) -> tuple[str, ...]:
-    """Return the findings that a plan should have ended, and those that are new."""
-    was, now = (Counter(one.id for one in actionable(report)) for report in (before, after))
-    return tuple(name for name, number in now.items() if name in plan.solves or number > was[name])
