@@ -13,7 +13,7 @@ from pathlib import Path
 
 from doctor.host import Host
 from doctor.observe.installed.distributions import installed
-from doctor.observe.scene import Interpreter, Scene
+from doctor.observe.scene import Interpreter, ProbeInput
 from doctor.observe.targets import describe
 from tests.hosts import put, python_at
 
@@ -63,18 +63,18 @@ def requires(*wanted: str) -> tuple[str, ...]:
 
 def seen_at(
     prefix: Path, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
-) -> Scene:
+) -> ProbeInput:
     """Return what a probe sees of the environment in `prefix`, on this machine."""
     return _scene(
         python_at(prefix), Host(env={"PATH": "/nowhere", **(env or {})}, cwd=cwd or prefix)
     )
 
 
-def seen_of(python: Path, *, env: Mapping[str, str] | None = None) -> Scene:
+def seen_of(python: Path, *, env: Mapping[str, str] | None = None) -> ProbeInput:
     """Return what a probe sees of a real interpreter."""
     host = Host(env={**os.environ, **(env or {})}, cwd=python.parent)
     return _scene(describe(host, python), host)
 
 
-def _scene(interpreter: Interpreter, host: Host) -> Scene:
-    return Scene(host=host, interpreter=interpreter, distributions=installed(interpreter.path))
+def _scene(interpreter: Interpreter, host: Host) -> ProbeInput:
+    return ProbeInput(host=host, interpreter=interpreter, distributions=installed(interpreter.path))

@@ -14,13 +14,13 @@ from doctor.model.issues import (
     Action,
     Affected,
     Condition,
-    How,
     KnownIssue,
     Proof,
     Range,
     Recipe,
     Reference,
     Signature,
+    Verification,
     Verified,
 )
 from doctor.model.observation import Log, Observation, Target, TargetKind
@@ -48,7 +48,7 @@ def issue(**changes: Any) -> KnownIssue:
         "references": (
             Reference(url="https://example.org/1", what="report", opened=date(2026, 11, 21)),
         ),
-        "verified": Verified(how=How.REPRODUCED, checked=date(2026, 11, 21)),
+        "verified": Verified(how=Verification.REPRODUCED, checked=date(2026, 11, 21)),
         "examples": (),
     }
     return KnownIssue(**{**fields, **changes})

@@ -32,7 +32,7 @@ _NO_SETTING = "DOCTOR_CACHE_DIR"
 """The only variable of this name that is not the setting of an option."""
 
 
-class Plain(msgspec.Struct, frozen=True, kw_only=True):
+class PlainCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A plain check: its request, and how much of the report is shown."""
 
     request: CheckRequest
@@ -40,7 +40,7 @@ class Plain(msgspec.Struct, frozen=True, kw_only=True):
     verbose: bool = False
 
 
-def parsed(arguments: Sequence[str]) -> Plain | None:
+def parsed(arguments: Sequence[str]) -> PlainCheck | None:
     """Return the check that the arguments ask for; None where typer has to read them."""
     if arguments[:1] != ["check"] or _has_settings():
         return None
@@ -63,12 +63,12 @@ def parsed(arguments: Sequence[str]) -> Plain | None:
         project=folder,
         canaries="no_canaries" not in flags,
     )
-    return Plain(
+    return PlainCheck(
         request=CheckRequest(observe=seen), quiet="quiet" in flags, verbose="verbose" in flags
     )
 
 
-def run(plain: Plain) -> int:
+def run(plain: PlainCheck) -> int:
     """Run a plain check, and return the exit code."""
     warn_of_shadow()
     return examine(plain.request, Format.TEXT, quiet=plain.quiet, verbose=plain.verbose)

@@ -10,7 +10,7 @@ import msgspec
 from doctor.model.plans import Change
 
 
-class Silence(Enum):
+class NoAnswerReason(Enum):
     """Why an installer gave no answer about the requirements themselves."""
 
     NETWORK = "network"
@@ -55,7 +55,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 class NoAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The dry run said nothing about the requirements; `text` is what it said instead."""
 
-    why: Silence
+    why: NoAnswerReason
     text: str = ""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import DoctorError
-from doctor.environments.answers import NoAnswer, Silence
+from doctor.environments.answers import NoAnswer, NoAnswerReason
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.scratch import temporary_folders
 from doctor.model.plans import Change
@@ -73,10 +73,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         if is_of_loader(done):
             done = ran(NO_LIBRARIES)
         if done.ended is Termination.NOT_STARTED:
-            return NoAnswer(why=Silence.NO_INSTALLER, text=without_secrets(done.why))
+            return NoAnswer(why=NoAnswerReason.NO_INSTALLER, text=without_secrets(done.why))
         if done.ended is Termination.TIMEOUT:
             text = f"{self.program[0]} gave no answer within {self.timeout:.0f} s"
-            return NoAnswer(why=Silence.TIMEOUT, text=text)
+            return NoAnswer(why=NoAnswerReason.TIMEOUT, text=text)
         return done
 
 

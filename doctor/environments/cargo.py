@@ -6,7 +6,7 @@ https://doc.rust-lang.org/cargo/commands/cargo-update.html
 from __future__ import annotations
 
 from doctor.base.patterns import compile_pattern
-from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
+from doctor.environments.answers import Answer, NoAnswer, NoAnswerReason, Resolution
 from doctor.environments.asking import Question, changes_of
 from doctor.environments.statements import failure
 
@@ -21,7 +21,7 @@ def ask(question: Question) -> Answer:
     """Return what `cargo update` would write into Cargo.lock."""
     verb = next((one for one in question.arguments if not one.startswith(("-", "+"))), "")
     if verb != "update":
-        return NoAnswer(why=Silence.NO_DRY_RUN, text=f"cargo {verb} has no dry run")
+        return NoAnswer(why=NoAnswerReason.NO_DRY_RUN, text=f"cargo {verb} has no dry run")
     done = question.run(*question.arguments, "--dry-run")
     if isinstance(done, NoAnswer):
         return done

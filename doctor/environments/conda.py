@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from doctor.base.requirements import normalize_name
-from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
+from doctor.environments.answers import Answer, NoAnswer, NoAnswerReason, Resolution
 from doctor.environments.asking import Question, changes_of
 from doctor.environments.statements import failure
 
@@ -24,7 +24,7 @@ def ask(question: Question) -> Answer:
     verb = words[1] if words[:1] == ["env"] and len(words) > 1 else (words or [""])[0]
     if verb not in _VERBS:
         text = f"{question.program[0]} {verb} has no dry run"
-        return NoAnswer(why=Silence.NO_DRY_RUN, text=text)
+        return NoAnswer(why=NoAnswerReason.NO_DRY_RUN, text=text)
     arguments = [one for one in question.arguments if one not in ("-y", "--yes", "-q", "--quiet")]
     done = question.run(*arguments, "--dry-run", "--json")
     if isinstance(done, NoAnswer):

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 
 from doctor.environments import cargo, conda, pip, poetry, uv
-from doctor.environments.answers import Answer, Conflict, NoAnswer, Resolution, Silence
+from doctor.environments.answers import Answer, Conflict, NoAnswer, NoAnswerReason, Resolution
 from doctor.environments.asking import Question
 from doctor.environments.inventory import installed, problems
 from doctor.host import Host
@@ -30,8 +30,8 @@ __all__ = [
     "Answer",
     "Conflict",
     "NoAnswer",
+    "NoAnswerReason",
     "Resolution",
-    "Silence",
     "dry_run",
     "installed",
     "problems",
@@ -60,7 +60,7 @@ def dry_run(
     ask = _ASKED.get(name)
     if ask is None:
         text = f"{command.argv[0] if command.argv else 'the step'} has no dry run"
-        return NoAnswer(why=Silence.NO_DRY_RUN, text=text)
+        return NoAnswer(why=NoAnswerReason.NO_DRY_RUN, text=text)
     folder = cwd or (Path(command.cwd) if command.cwd else host.cwd)
     return ask(
         Question(

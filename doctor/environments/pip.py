@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from doctor.base.requirements import normalize_name
-from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
+from doctor.environments.answers import Answer, NoAnswer, NoAnswerReason, Resolution
 from doctor.environments.asking import Question, changes_of, folder_for
 from doctor.environments.inventory import installed_for
 from doctor.environments.statements import failure
@@ -25,7 +25,7 @@ def ask(question: Question) -> Answer:
     if verb == "uninstall":
         return _uninstall(question)
     if verb != "install":
-        return NoAnswer(why=Silence.NO_DRY_RUN, text=f"pip {verb} has no dry run")
+        return NoAnswer(why=NoAnswerReason.NO_DRY_RUN, text=f"pip {verb} has no dry run")
     with folder_for(question.host.env) as folder:
         report = folder / "report.json"
         extra = () if question.builds else ("--only-binary", ":all:")
@@ -37,10 +37,12 @@ def ask(question: Question) -> Answer:
             return failure(done.errors + "\n" + done.output)
         rows = _rows(report)
     if rows is None:
-        return NoAnswer(why=Silence.FAILED, text="pip wrote no report")
+        return NoAnswer(why=NoAnswerReason.FAILED, text="pip wrote no report")
     here = {} if _is_elsewhere(question.arguments) else _here(question)
     if here is None:
-        return NoAnswer(why=Silence.NO_ENVIRONMENT, text="the Python of this pip does not answer")
+        return NoAnswer(
+            why=NoAnswerReason.NO_ENVIRONMENT, text="the Python of this pip does not answer"
+        )
     return Resolution(
         changes=changes_of({name: here.get(name) for name in rows if name in here}, rows),
         download_bytes=None if rows else 0,
@@ -85,7 +87,9 @@ def _uninstall(question: Question) -> Answer:
     """Return what an uninstallation would remove, by what is installed."""
     here = _here(question)
     if here is None:
-        return NoAnswer(why=Silence.NO_ENVIRONMENT, text="the Python of this pip does not answer")
+        return NoAnswer(
+            why=NoAnswerReason.NO_ENVIRONMENT, text="the Python of this pip does not answer"
+        )
     named = [normalize_name(one) for one in question.arguments[1:] if not one.startswith("-")]
     gone: dict[str, str | None] = {name: here[name] for name in named if name in here}
     return Resolution(changes=changes_of(gone, {}), download_bytes=0)

@@ -11,7 +11,7 @@ import msgspec
 
 from doctor.base.patterns import compile_pattern
 from doctor.base.requirements import normalize_name
-from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
+from doctor.environments.answers import Answer, NoAnswer, NoAnswerReason, Resolution
 from doctor.environments.asking import Question, changes_of
 from doctor.environments.statements import failure
 
@@ -27,7 +27,7 @@ def ask_poetry(question: Question) -> Answer:
     """Return what a command of poetry would change."""
     verb = next((one for one in question.arguments if not one.startswith("-")), "")
     if verb not in _DRY:
-        return NoAnswer(why=Silence.NO_DRY_RUN, text=f"poetry {verb} has no dry run")
+        return NoAnswer(why=NoAnswerReason.NO_DRY_RUN, text=f"poetry {verb} has no dry run")
     done = question.run(*question.arguments, "--dry-run", "--no-ansi", "--no-interaction")
     if isinstance(done, NoAnswer):
         return done
@@ -53,7 +53,7 @@ def ask_pixi(question: Question) -> Answer:
     """Return what `pixi update` would write into pixi.lock, for all its platforms together."""
     verb = next((one for one in question.arguments if not one.startswith("-")), "")
     if verb != "update":
-        return NoAnswer(why=Silence.NO_DRY_RUN, text=f"pixi {verb} has no dry run")
+        return NoAnswer(why=NoAnswerReason.NO_DRY_RUN, text=f"pixi {verb} has no dry run")
     done = question.run(*question.arguments, "--dry-run", "--json")
     if isinstance(done, NoAnswer):
         return done
@@ -64,7 +64,7 @@ def ask_pixi(question: Question) -> Answer:
     try:
         document: Any = msgspec.json.decode(done.output or "{}")
     except ValueError:
-        return NoAnswer(why=Silence.FAILED, text="pixi wrote no JSON")
+        return NoAnswer(why=NoAnswerReason.FAILED, text="pixi wrote no JSON")
     environments = document.get("environment", {}) if isinstance(document, dict) else {}
     for platforms in environments.values():
         for rows in platforms.values():

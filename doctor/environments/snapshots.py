@@ -95,7 +95,7 @@ def take(
             )
         _remove_unused(store, keep=_KEEP)
         try:
-            manifest, written = _Taking(environment, store, progress).run()
+            manifest, written = _SnapshotWriter(environment, store, progress).run()
         except TreeError as error:
             raise SnapshotError(str(error)) from None
         path = store.new_manifest()
@@ -255,7 +255,7 @@ def _digest(path: str) -> str:
     return digest.hexdigest()
 
 
-class _Taking:
+class _SnapshotWriter:
     """Bring the content of every file into a folder of numbered files."""
 
     def __init__(self, environment: Environment, store: Store, progress: Progress | None) -> None:

@@ -14,20 +14,20 @@ from collections.abc import Iterator
 
 from doctor.analyzers.resolver_rules import excluding
 from doctor.base.patterns import compile_pattern
-from doctor.environments.answers import Answer, Conflict, NoAnswer, Silence
+from doctor.environments.answers import Answer, Conflict, NoAnswer, NoAnswerReason
 from doctor.redact import without_secrets
 
 _LONGEST = 20_000
 _SHOWN = 4000
 _MOST_STEPS = 400
 
-_SILENCES: tuple[tuple[Silence, tuple[str, ...]], ...] = (
+_SILENCES: tuple[tuple[NoAnswerReason, tuple[str, ...]], ...] = (
     (
-        Silence.EXTERNALLY_MANAGED,
+        NoAnswerReason.EXTERNALLY_MANAGED,
         ("is externally managed", "externally-managed-environment", "EnvironmentNotWritableError"),
     ),
     (
-        Silence.READ_ONLY,
+        NoAnswerReason.READ_ONLY,
         (
             "Read-only file system",
             "Permission denied",
@@ -38,7 +38,7 @@ _SILENCES: tuple[tuple[Silence, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        Silence.NO_ENVIRONMENT,
+        NoAnswerReason.NO_ENVIRONMENT,
         (
             "No virtual environment found",
             "No interpreter found",
@@ -53,7 +53,7 @@ _SILENCES: tuple[tuple[Silence, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        Silence.NETWORK,
+        NoAnswerReason.NETWORK,
         (
             "error sending request",
             "Failed to fetch",
@@ -77,7 +77,7 @@ _SILENCES: tuple[tuple[Silence, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        Silence.NEEDS_BUILD,
+        NoAnswerReason.NEEDS_BUILD,
         (
             "building from source is disabled",
             "Building source distributions",
@@ -88,7 +88,7 @@ _SILENCES: tuple[tuple[Silence, tuple[str, ...]], ...] = (
             "Build backend failed",
         ),
     ),
-    (Silence.NO_INSTALLER, ("No module named pip", "No module named uv")),
+    (NoAnswerReason.NO_INSTALLER, ("No module named pip", "No module named uv")),
 )
 _CONFLICTS = (
     "No solution found when resolving",
@@ -122,13 +122,16 @@ def failure(text: str) -> Answer:
     """Return what the words of an installer that ended with a fault mean."""
     text = without_secrets(text[:_LONGEST])
     silence = next(
-        (why for why, words in _SILENCES if any(one in text for one in words)), Silence.FAILED
+        (why for why, words in _SILENCES if any(one in text for one in words)),
+        NoAnswerReason.FAILED,
     )
     if any(one in text for one in _CONFLICTS):
         # A resolver says "no solution" as well where the network is down. Where builds are off,
         # releases without a wheel occur in the derivation of a conflict that is one all the same.
-        rules = rules_of(text) if silence in (Silence.FAILED, Silence.NEEDS_BUILD) else ()
-        if silence is Silence.FAILED or (rules and not _lacks_wheels(rules, text)):
+        rules = (
+            rules_of(text) if silence in (NoAnswerReason.FAILED, NoAnswerReason.NEEDS_BUILD) else ()
+        )
+        if silence is NoAnswerReason.FAILED or (rules and not _lacks_wheels(rules, text)):
             return Conflict(text=_short(text), rules=rules)
     return NoAnswer(why=silence, text=_short(text))
 

@@ -13,7 +13,7 @@ import msgspec
 from doctor.base.patterns import compile_pattern
 from doctor.base.requirements import normalize_name
 from doctor.base.toml import TomlError, parse_toml
-from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
+from doctor.environments.answers import Answer, NoAnswer, NoAnswerReason, Resolution
 from doctor.environments.asking import Question, changes_of, folder_for
 from doctor.environments.statements import failure
 from doctor.host import CompletedCommand
@@ -73,7 +73,8 @@ def ask(question: Question) -> Answer:
     verbs = _verbs(question.arguments)
     if verbs not in _DRY:
         return NoAnswer(
-            why=Silence.NO_DRY_RUN, text=f"uv {' '.join(question.arguments[:2])} has no dry run"
+            why=NoAnswerReason.NO_DRY_RUN,
+            text=f"uv {' '.join(question.arguments[:2])} has no dry run",
         )
     arguments = [*question.arguments, "--dry-run"]
     if not question.builds and verbs != ("pip", "uninstall"):

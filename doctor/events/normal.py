@@ -91,7 +91,7 @@ _MARKS = str.maketrans(
 )
 
 
-class Normal(NamedTuple):
+class NormalLine(NamedTuple):
     """A line without prefixes and frames, and the process that printed it ("" where unnamed)."""
 
     text: str
@@ -114,7 +114,7 @@ def folded(lines: Sequence[str]) -> list[str]:
     return body.split("\n")
 
 
-def normal(line: str) -> Normal:
+def normal(line: str) -> NormalLine:
     """Return a line, folded already, without prefixes, frames and progress bars."""
     process, is_error = "", False
     if line.lstrip()[:2] == '{"':
@@ -135,7 +135,7 @@ def normal(line: str) -> Normal:
         line = _behind_progress(line)
     if is_error:
         line = f"error: {line}"
-    return Normal(line.replace("##[error]", "error: ").replace("::error::", "error: "), process)
+    return NormalLine(line.replace("##[error]", "error: ").replace("::error::", "error: "), process)
 
 
 def has_prefix(line: str) -> bool:

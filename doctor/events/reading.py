@@ -14,7 +14,7 @@ import msgspec
 
 from doctor.base.patterns import compile_pattern
 from doctor.events.forms import ANYBODY, Form
-from doctor.events.normal import Normal, folded, is_mild, is_supposed, is_title, normal
+from doctor.events.normal import NormalLine, folded, is_mild, is_supposed, is_title, normal
 from doctor.events.tracebacks import CAUSE, HANDLING, HEADER, Traceback, tracebacks
 from doctor.events.translations import ENGLISH
 from doctor.events.voices import voices
@@ -192,7 +192,7 @@ class _Found:
                 self._events.setdefault(at, {})[number] = event
                 yield number
 
-    def _event(self, number: int, at: int, line: Normal) -> Event | None:
+    def _event(self, number: int, at: int, line: NormalLine) -> Event | None:
         speaker, form = _forms().forms[number]
         text = line.text
         if form.joined and at + 1 < len(self._lines):
@@ -210,7 +210,7 @@ class _Found:
         speaker: str,
         kind: str,
         at: int,
-        line: Normal,
+        line: NormalLine,
         level: Level,
         groups: Mapping[str, str],
         *,

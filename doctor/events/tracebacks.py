@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from doctor.events.normal import Normal, normal
+from doctor.events.normal import NormalLine, normal
 
 HEADER = "traceback (most recent call last)"
 CAUSE = "direct cause of the following exception"
@@ -78,7 +78,7 @@ def _traceback(lines: Sequence[str], start: int, chain: str) -> Traceback | None
     return Traceback(start, exception, _end(lines, exception, header), header.process, chain)
 
 
-def _end(lines: Sequence[str], exception: int, header: Normal) -> int:
+def _end(lines: Sequence[str], exception: int, header: NormalLine) -> int:
     """Return the index of the last line of the message of an exception."""
     end = exception
     for at in range(exception + 1, min(len(lines), exception + 1 + _MESSAGE)):

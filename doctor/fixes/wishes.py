@@ -35,7 +35,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateFix(msgspec.Struct, frozen=True, kw_only=True):
     """One fix that applies here and changes something: for a reader, and in its parts."""
 
     fix: Fix
@@ -47,7 +47,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.fix.asks or self.fix.snippet is not None)
 
 
-def wishes_for(found: Detection, facts: Facts) -> tuple[Wish, ...]:
+def wishes_for(found: Detection, facts: Facts) -> tuple[CandidateFix, ...]:
     """Return the fixes of a finding as wishes, in the order of `fixes_for`."""
     workspace = value_of(facts, "cargo.workspace")
     wishes = []
@@ -65,7 +65,7 @@ def wishes_for(found: Detection, facts: Facts) -> tuple[Wish, ...]:
                 )
                 for part in parts
             ]
-        wishes.append(Wish(fix=fix, parts=tuple(parts)))
+        wishes.append(CandidateFix(fix=fix, parts=tuple(parts)))
     return tuple(wishes)
 
 

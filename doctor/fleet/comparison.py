@@ -23,7 +23,7 @@ _MOST_DIFFERENCES = 200
 _LEAST_FOR_UNIQUE = 4
 
 
-class Alike(msgspec.Struct, frozen=True, kw_only=True):
+class NodesAlike(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes with the same values: their names and the numbers of these values."""
 
     key: str
@@ -31,7 +31,7 @@ class Alike(msgspec.Struct, frozen=True, kw_only=True):
     numbers: frozenset[int]
 
 
-class Usual(msgspec.Struct, frozen=True, kw_only=True):
+class CommonValues(msgspec.Struct, frozen=True, kw_only=True):
     """The usual value of each fact, and how many nodes have it; `nodes` is how many there are."""
 
     values: dict[str, str]
@@ -47,7 +47,7 @@ class Usual(msgspec.Struct, frozen=True, kw_only=True):
         return 2 * self.counts.get(name, self.nodes) > self.nodes
 
 
-def alike(nodes: Mapping[str, array[int]], table: ValueTable) -> tuple[Alike, ...]:
+def alike(nodes: Mapping[str, array[int]], table: ValueTable) -> tuple[NodesAlike, ...]:
     """Return the groups of equal nodes, the largest first.
 
     A fact that is another one on each of four or more nodes, and that no weight names, says which
@@ -62,13 +62,13 @@ def alike(nodes: Mapping[str, array[int]], table: ValueTable) -> tuple[Alike, ..
             cut[data] = tuple(number for number in numbers if table.names[number] not in own)
         found[cut[data]].append(name)
     groups = [
-        Alike(key=_key(numbers, table), nodes=tuple(sorted(names)), numbers=frozenset(numbers))
+        NodesAlike(key=_key(numbers, table), nodes=tuple(sorted(names)), numbers=frozenset(numbers))
         for numbers, names in found.items()
     ]
     return tuple(sorted(groups, key=lambda group: (-len(group.nodes), group.nodes)))
 
 
-def usual(groups: Iterable[Alike], table: ValueTable) -> Usual:
+def usual(groups: Iterable[NodesAlike], table: ValueTable) -> CommonValues:
     """Return the value of each fact that most nodes have; of two equally common, the first group's.
 
     A fact that a report lacks is absent there, where the environment names it (a package, a
@@ -94,10 +94,12 @@ def usual(groups: Iterable[Alike], table: ValueTable) -> Usual:
         without = total - told[name]
         if is_named_by_environment(name) and (without, name not in first) > (count, False):
             values[name], shares[name] = ABSENT, without
-    return Usual(values=values, counts=shares, nodes=total)
+    return CommonValues(values=values, counts=shares, nodes=total)
 
 
-def differences(group: Alike, usual_: Usual, table: ValueTable) -> tuple[Difference, ...]:
+def differences(
+    group: NodesAlike, usual_: CommonValues, table: ValueTable
+) -> tuple[Difference, ...]:
     """Return what differs between a group and the usual values, what matters most first."""
     here = {table.names[number]: table.values[number] for number in group.numbers}
     other = {

@@ -9,7 +9,7 @@ import msgspec
 
 from doctor.base.text import one_line, shorten
 from doctor.fleet import nodesets
-from doctor.fleet.comparison import CHECK, Alike, Usual, in_words, label_of
+from doctor.fleet.comparison import CHECK, CommonValues, NodesAlike, in_words, label_of
 from doctor.fleet.reading import SeenFinding
 from doctor.model.document import FixDocument
 from doctor.model.findings import Evidence
@@ -119,7 +119,7 @@ def of_states(nodes: Mapping[str, NodeReport]) -> Iterator[FleetFinding]:
 
 
 def of_differences(
-    groups: Sequence[NodeGroup], alike: Sequence[Alike], usual: Usual
+    groups: Sequence[NodeGroup], alike: Sequence[NodesAlike], usual: CommonValues
 ) -> Iterator[FleetFinding]:
     """Yield a finding for each value that is not the usual one and matters."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -155,7 +155,7 @@ def of_differences(
         )
 
 
-def _without(name: str, groups: Sequence[NodeGroup], alike: Sequence[Alike]) -> list[str]:
+def _without(name: str, groups: Sequence[NodeGroup], alike: Sequence[NodesAlike]) -> list[str]:
     """Return the nodes whose group does not differ from the others in a fact."""
     return [
         node

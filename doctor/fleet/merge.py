@@ -13,7 +13,7 @@ from doctor import __version__
 from doctor.base.errors import InputError
 from doctor.base.text import one_line
 from doctor.fleet import comparison, findings, nodesets, votes, wire
-from doctor.fleet.comparison import CHECK, Alike
+from doctor.fleet.comparison import CHECK, NodesAlike
 from doctor.fleet.network import Network
 from doctor.fleet.reading import SeenOutcome, SeenReport, read_finding, read_report
 from doctor.fleet.values import ValueTable
@@ -44,7 +44,7 @@ class Merger:
         self._nodes: dict[str, NodeReport] = {}
         self._numbers: dict[str, array[int]] = {}
         self._findings = findings.FoldedFindings()
-        self._votes = votes.Ballot()
+        self._votes = votes.DigestVotes()
         self._versions: Counter[str] = Counter()
         self._lags: dict[str, float] = {}
         self._twice: set[str] = set()
@@ -160,7 +160,7 @@ class Merger:
             if one.id == votes.CHECK:
                 self._votes.add(name, bytes(one.data))
 
-    def _group(self, number: int, group: Alike, usual: comparison.Usual) -> NodeGroup:
+    def _group(self, number: int, group: NodesAlike, usual: comparison.CommonValues) -> NodeGroup:
         values = {self._table.names[each]: self._table.values[each] for each in group.numbers}
         return NodeGroup(
             number=number,

@@ -42,7 +42,7 @@ class _Place(NamedTuple):
     device: str
 
 
-class Ballot:
+class DigestVotes:
     """Collects the digests of all nodes."""
 
     def __init__(self) -> None:

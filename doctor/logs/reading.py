@@ -77,7 +77,7 @@ def read(stream: BinaryIO, source: str, texts: Iterable[str]) -> Log:
     begun = [next(blocks, b""), next(blocks, b"")]
     if not begun[1] and len(begun[0]) <= WHOLE:
         return _log(source, [Part(0, 1, begun[0])])
-    sieve = _Sieve({*texts, *own_texts()})
+    sieve = _LineFilter({*texts, *own_texts()})
     for block in _of_whole_lines(chain(begun, blocks)):
         sieve.add(block)
     return _log(source, sieve.parts())
@@ -172,7 +172,7 @@ def _of_whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-class _Sieve:
+class _LineFilter:
     """Keeps the lines that hold one of many texts, with their neighbours."""
 
     def __init__(self, texts: Iterable[str]) -> None:

@@ -187,7 +187,7 @@ class Reference(CatalogEntry, frozen=True, kw_only=True):
     opened: date
 
 
-class How(str, Enum):
+class Verification(str, Enum):
     """How an entry is known to be true: reproduced, confirmed in a thread, or documented."""
 
     REPRODUCED = "reproduced"
@@ -198,7 +198,7 @@ class How(str, Enum):
 class Verified(CatalogEntry, frozen=True, kw_only=True):
     """How the entry is known to be true, and when that was checked."""
 
-    how: How
+    how: Verification
     checked: date
     note: str = ""
 

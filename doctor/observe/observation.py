@@ -25,9 +25,9 @@ from doctor.model.watching import Watcher
 from doctor.observe.checkouts import find_workspace
 from doctor.observe.descriptions import TargetError
 from doctor.observe.installed.distributions import installed
-from doctor.observe.installed.record_check import Look, look_early
+from doctor.observe.installed.record_check import RecordCheck, look_early
 from doctor.observe.run_probes import probes, run_probes
-from doctor.observe.scene import Interpreter, Scene
+from doctor.observe.scene import Interpreter, ProbeInput
 from doctor.observe.targets import Choice, choose_interpreter, describe
 from doctor.redact import load_rules
 
@@ -138,9 +138,11 @@ def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
     return kept | {name: present(value, ASSUMED) for name, value in assumed.items()}
 
 
-def _scene(request: Request, meanwhile: Callable[[], object]) -> tuple[Scene, Choice | None, str]:
+def _scene(
+    request: Request, meanwhile: Callable[[], object]
+) -> tuple[ProbeInput, Choice | None, str]:
     workspace = find_workspace(request.project)
-    alone = Scene(
+    alone = ProbeInput(
         host=request.host, project=request.project, workspace=workspace, features=request.features
     )
     try:
@@ -171,12 +173,12 @@ def _scene(request: Request, meanwhile: Callable[[], object]) -> tuple[Scene, Ch
 
 def _described(
     host: Host, path: Path, meanwhile: Callable[[], object]
-) -> tuple[Interpreter, Look | None]:
+) -> tuple[Interpreter, RecordCheck | None]:
     """Start the interpreter, and load the probes and what blanks secrets while it answers.
 
     A look at the files beside it begins as well.
     """
-    early: list[Look | None] = []
+    early: list[RecordCheck | None] = []
 
     def load() -> None:
         early.append(look_early(host, path))
@@ -194,7 +196,7 @@ def _elsewhere(request: Request) -> str:
     return "" if folder == request.host.cwd.resolve() else str(folder)
 
 
-def _targets(scene: Scene, choice: Choice | None, project: str) -> tuple[Target, ...]:
+def _targets(scene: ProbeInput, choice: Choice | None, project: str) -> tuple[Target, ...]:
     found = []
     if scene.interpreter and choice:
         found.append(
@@ -220,7 +222,7 @@ def _targets(scene: Scene, choice: Choice | None, project: str) -> tuple[Target,
 
 
 def _with_checks(
-    observation: Observation, request: Request, scene: Scene, deadline: float, watcher: Watcher
+    observation: Observation, request: Request, scene: ProbeInput, deadline: float, watcher: Watcher
 ) -> Observation:
     # Threads, pipes, temporary folders and derived facts, which the static check does without here.
     from doctor.facts.derive.reach import vendors_shown

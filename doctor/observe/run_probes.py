@@ -15,7 +15,7 @@ from doctor.base.refusals import refusal_of
 from doctor.model.facts import Fact
 from doctor.model.observation import ProbeFailure
 from doctor.model.outcomes import refused
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 _BOUND = 20.0
 """Seconds for a probe that names no bound of its own."""
@@ -49,7 +49,7 @@ def probes() -> tuple[ModuleType, ...]:
 
 
 def run_probes(
-    scene: Scene,
+    scene: ProbeInput,
     modules: Iterable[ModuleType] | None = None,
     deadline: float = float("inf"),
 ) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
@@ -63,8 +63,8 @@ def run_probes(
     waiting = [module for module in chosen if getattr(module, "WAITS", False)]
     rest = [module for module in chosen if module not in waiting]
     tools, files = (
-        [_Lane([module], scene, deadline) for module in waiting],
-        _Lane(rest, scene, deadline),
+        [_ProbeThread([module], scene, deadline) for module in waiting],
+        _ProbeThread(rest, scene, deadline),
     )
     read = list(files.results())
     facts: dict[str, Fact] = {}
@@ -76,13 +76,13 @@ def run_probes(
     return facts, tuple(failures)
 
 
-class _Lane:
+class _ProbeThread:
     """Probes that run one after another in a thread.
 
     Where one hangs, it is left behind and the next ones get another thread.
     """
 
-    def __init__(self, modules: Sequence[ModuleType], scene: Scene, deadline: float) -> None:
+    def __init__(self, modules: Sequence[ModuleType], scene: ProbeInput, deadline: float) -> None:
         self._modules, self._scene, self._deadline = modules, scene, deadline
         self._answers = [_Answer() for _ in modules]
         self._started = time.monotonic()
@@ -118,7 +118,7 @@ class _Lane:
         return given, f"gave no answer within {bound:.0f} s"
 
 
-def _run_probe(module: ModuleType, scene: Scene, answer: _Answer) -> None:
+def _run_probe(module: ModuleType, scene: ProbeInput, answer: _Answer) -> None:
     try:
         for name, fact in module.probe(scene):
             answer.facts[name] = fact

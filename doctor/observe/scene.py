@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.host import Host
-from doctor.observe.installed.record_check import Look
+from doctor.observe.installed.record_check import RecordCheck
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
     stdlib: str
 
 
-class Scene(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeInput(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of a probe: host, interpreter if any, distributions, Cargo workspace if any.
 
     `project` is the folder of `--project`; `features` are those of the workspace that it is to be
@@ -71,4 +71,4 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     project: Path | None = None
     workspace: Path | None = None
     features: tuple[str, ...] = ()
-    early: Look | None = None
+    early: RecordCheck | None = None

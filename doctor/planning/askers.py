@@ -8,14 +8,14 @@ from doctor.base.requirements import InvalidRequirement, meets
 from doctor.base.versions import parse, public
 from doctor.facts.families import Requirement, requirement_of
 from doctor.fixes.effect import packages
-from doctor.fixes.wishes import Part, Wish
+from doctor.fixes.wishes import CandidateFix, Part
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection
 from doctor.model.fixes import Fix
 from doctor.model.issues import Option
 
 
-class Way(Wish, frozen=True, kw_only=True):
+class Way(CandidateFix, frozen=True, kw_only=True):
     """The wish that `asker` moves to a release that takes what is installed, the `held` releases.
 
     Which release that is, only an installer can tell. `likely` says that this is the better way.
@@ -61,7 +61,7 @@ def way_of(found: Detection, facts: Facts) -> Way | None:
     )
 
 
-def held_by(wishes: Mapping[str, Wish]) -> dict[str, str]:
+def held_by(wishes: Mapping[str, CandidateFix]) -> dict[str, str]:
     """Return the releases that the ways among wishes hold, as requirements by name."""
     return {
         text.partition("==")[0]: text

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.base.requirements import InvalidRequirement, Line, normalize_name, read_line
 from doctor.fixes.effect import packages
-from doctor.fixes.wishes import Part, Wish, wishes_for
+from doctor.fixes.wishes import CandidateFix, Part, wishes_for
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection
 from doctor.model.issues import Option
@@ -46,7 +46,7 @@ class Goal:
         return (*own, Choice(f"goal:{self.id}", NONE, ()))
 
 
-def _usable(wishes: Sequence[Wish], here: Mapping[str, str]) -> tuple[Wish, ...]:
+def _usable(wishes: Sequence[CandidateFix], here: Mapping[str, str]) -> tuple[CandidateFix, ...]:
     """Return what a machine can carry out, what needs no reader's judgement first.
 
     Of what needs one, first what brings no new package, then what removes none.
@@ -57,7 +57,7 @@ def _usable(wishes: Sequence[Wish], here: Mapping[str, str]) -> tuple[Wish, ...]
         if not one.is_for_human and one.fix.safe and _mends(one) and not _is_a_bet(one)
     ]
 
-    def order(wish: Wish) -> tuple[bool, bool, int, int]:
+    def order(wish: CandidateFix) -> tuple[bool, bool, int, int]:
         wanted = {normalize_name(line.name) for part in wish.parts for line, _ in lines(part)}
         gone = {name for part in wish.parts for name in part.unwanted} - wanted
         unsure = bool(wish.fix.use_if)
@@ -67,7 +67,7 @@ def _usable(wishes: Sequence[Wish], here: Mapping[str, str]) -> tuple[Wish, ...]
     return tuple(sorted(usable, key=order))
 
 
-def _is_a_bet(wish: Wish) -> bool:
+def _is_a_bet(wish: CandidateFix) -> bool:
     """Say whether a wish changes the machine or a variable under a condition that facts left open.
 
     Where the condition does not hold, such a step hides the fault or takes something away that
@@ -76,7 +76,7 @@ def _is_a_bet(wish: Wish) -> bool:
     return bool(wish.fix.use_if) and not any(part.wanted or part.unwanted for part in wish.parts)
 
 
-def _mends(wish: Wish) -> bool:
+def _mends(wish: CandidateFix) -> bool:
     """Say whether a wish changes anything now.
 
     Looking at something does not, and neither does holding a release in later installations.
@@ -86,12 +86,12 @@ def _mends(wish: Wish) -> bool:
     return not looks and not any(name in _PREVENTIONS for name in variables)
 
 
-def is_opaque(wish: Wish) -> bool:
+def is_opaque(wish: CandidateFix) -> bool:
     """Say whether a wish does something whose effect on the facts nobody can foresee."""
     return any(part.steps for part in wish.parts)
 
 
-def _needs(wish: Wish, torch: str, by: str) -> Iterator[Need]:
+def _needs(wish: CandidateFix, torch: str, by: str) -> Iterator[Need]:
     wanted = [line for part in wish.parts for line, _ in lines(part)]
     names = {normalize_name(line.name) for line in wanted}
     for part in wish.parts:
@@ -126,7 +126,7 @@ def lines(part: Part) -> Iterator[tuple[Line, bool]]:
             continue
 
 
-def rewritten(wishes: Mapping[str, Wish]) -> frozenset[str]:
+def rewritten(wishes: Mapping[str, CandidateFix]) -> frozenset[str]:
     """Return the packages whose files are to be written again in the same release."""
     names = set[str]()
     for wish in wishes.values():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ROUNDS = 2000
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class RequestedRelease(msgspec.Struct, frozen=True, kw_only=True):
     """One requirement that somebody asks for; `text` is the line, `source` where it stands."""
 
     text: str
@@ -80,7 +80,9 @@ class _Pick(msgspec.Struct, frozen=True):
     needs: tuple[_Need, ...] = ()
 
 
-def allowed(wishes: Sequence[Wish], catalog: Catalog, place: Place) -> Allowed | Excluded:
+def allowed(
+    wishes: Sequence[RequestedRelease], catalog: Catalog, place: Place
+) -> Allowed | Excluded:
     """Return what the tables allow on a machine, or the two rules that exclude each other."""
     if (rule := gpu_and_driver(catalog, place)) is not None:
         return Excluded(rules=(rule.asks, rule.has), kind=rule.kind, name="driver")
@@ -126,7 +128,7 @@ def _nearest(rules: Sequence[Rule]) -> Rule:
 
 
 def _picks(
-    wish: Wish, fit: Mapping[str, Build], catalog: Catalog, place: Place
+    wish: RequestedRelease, fit: Mapping[str, Build], catalog: Catalog, place: Place
 ) -> list[_Pick] | Excluded:
     """Return the releases of a wish with a wheel for this machine; empty where no table knows."""
     known = [
@@ -150,7 +152,7 @@ def _needs(one: Release, fit: Mapping[str, Build]) -> Iterator[_Need]:
 
 
 def _together(
-    picks: Mapping[str, list[_Pick]], fit: Mapping[str, Build], wishes: Sequence[Wish]
+    picks: Mapping[str, list[_Pick]], fit: Mapping[str, Build], wishes: Sequence[RequestedRelease]
 ) -> Excluded:
     """Return two wishes that no build of torch serves together."""
     names = [name for name in picks if name != "torch"]

@@ -9,7 +9,7 @@ import msgspec
 from doctor.base.globs import matches_any
 from doctor.facts.families import requirement_of
 from doctor.fixes.effect import name_of
-from doctor.fixes.wishes import Wish
+from doctor.fixes.wishes import CandidateFix
 from doctor.model.facts import Facts
 from doctor.model.findings import Detection
 from doctor.model.fixes import Step
@@ -33,7 +33,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
     anchor: str
     picks: Mapping[str, Pick]
-    wishes: Mapping[str, Wish]
+    wishes: Mapping[str, CandidateFix]
     changes: Changes
     solved: tuple[str, ...]
     left: tuple[str, ...]
@@ -254,7 +254,7 @@ class Search:
         here = self._around.here
         return (pick.name in here) if pick.gone else not pick.stays
 
-    def _changes(self, picks: Mapping[str, Pick], wishes: Mapping[str, Wish]) -> Changes:
+    def _changes(self, picks: Mapping[str, Pick], wishes: Mapping[str, CandidateFix]) -> Changes:
         variables = {
             name: value
             for wish in wishes.values()
@@ -276,7 +276,7 @@ class Search:
         one: Detection,
         found: Mapping[str, Detection],
         changes: Changes,
-        wishes: Mapping[str, Wish],
+        wishes: Mapping[str, CandidateFix],
     ) -> bool:
         mended = {name for name, wish in wishes.items() if is_opaque(wish)}
         if one.id in mended or mended.intersection(self._causes_of(one)):

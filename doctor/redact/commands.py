@@ -17,7 +17,7 @@ _LEAST = 350
 """Characters that a window holds behind its keyword at least; windows overlap for that."""
 
 
-class Carrier(msgspec.Struct, frozen=True):
+class SecretPattern(msgspec.Struct, frozen=True):
     """A pattern whose first group is a secret, and its lower-case keywords.
 
     One of the keywords has to occur in the line.
@@ -50,20 +50,20 @@ _REGISTRIES = (
 _NAMING = r"(?:token|secret|passw\w{0,8}|key|auth|pwd|pat)"
 CARRIERS = (
     # Commands
-    Carrier(("sshpass",), Pattern(rf"sshpass{_GAP}-p(?:{_GAP})?{_WORD}")),
-    Carrier(("login",), Pattern(rf"{_GAP}-p(?:{_GAP}|=)?{_WORD}"), of=_REGISTRIES),
-    Carrier(("twine",), Pattern(rf"{_GAP}-p(?:{_GAP}|=)?{_WORD}")),
-    Carrier(("mysql",), Pattern(rf"{_GAP}-p([^\s\"',]{{3,256}})")),
-    Carrier(("redis-cli",), Pattern(rf"{_GAP}-a{_GAP}{_WORD}")),
-    Carrier(("ldapsearch", "ldapmodify", "ldapadd"), Pattern(rf"{_GAP}-w{_GAP}{_WORD}")),
-    Carrier(
+    SecretPattern(("sshpass",), Pattern(rf"sshpass{_GAP}-p(?:{_GAP})?{_WORD}")),
+    SecretPattern(("login",), Pattern(rf"{_GAP}-p(?:{_GAP}|=)?{_WORD}"), of=_REGISTRIES),
+    SecretPattern(("twine",), Pattern(rf"{_GAP}-p(?:{_GAP}|=)?{_WORD}")),
+    SecretPattern(("mysql",), Pattern(rf"{_GAP}-p([^\s\"',]{{3,256}})")),
+    SecretPattern(("redis-cli",), Pattern(rf"{_GAP}-a{_GAP}{_WORD}")),
+    SecretPattern(("ldapsearch", "ldapmodify", "ldapadd"), Pattern(rf"{_GAP}-w{_GAP}{_WORD}")),
+    SecretPattern(
         ("curl", "wget", "http ", "xh "),
         Pattern(
             rf"{_GAP}(?:-u|-U|-a|--user|--proxy-user|--auth)(?:{_GAP}"
             rf"|=)?(?:\\?[\"'])?[^\s\"':,]{{1,128}}:([^\s\"',]{{3,512}})"
         ),
     ),
-    Carrier(
+    SecretPattern(
         ("login",),
         Pattern(
             r"\b(?:wandb|huggingface-cli|hf|vault|neptune|comet|clearml|ngc|kaggle|gh|npm|cargo"
@@ -72,34 +72,34 @@ CARRIERS = (
         ),
         random=True,
     ),
-    Carrier(("-passin", "-passout", "pass:"), Pattern(r"\bpass:([^\s\"',]{3,256})")),
-    Carrier(
+    SecretPattern(("-passin", "-passout", "pass:"), Pattern(r"\bpass:([^\s\"',]{3,256})")),
+    SecretPattern(
         ("aws configure",),
         Pattern(rf"configure{_GAP}set{_GAP}\w{{3,40}}(?:key|token|id){_GAP}{_WORD}"),
         random=True,
     ),
-    Carrier(
+    SecretPattern(
         ("secret set", "variable set", "set-secret"),
         Pattern(rf"(?:--body|--value|-b)(?:{_GAP}|=){_WORD}"),
     ),
-    Carrier(
+    SecretPattern(
         ("--password-stdin", "--with-token", "--stdin"),
         Pattern(
             r"(?:echo|printf)[ \t]{1,4}(?:-n[ \t]{1,4})?[\"']?([^\s\"'|]{4,1024})[\"']?[ \t]{0,4}\|"
         ),
     ),
     # Files
-    Carrier(
+    SecretPattern(
         ("login",),
         Pattern(r"(?i)\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,512})"),
         of=("password",),
         below=True,
     ),
-    Carrier(
+    SecretPattern(
         ("password", "passwd"),
         Pattern(r"(?im)^[ \t]{0,16}(?:password|passwd)[ \t]{1,8}(\S{3,512})[ \t]{0,8}$"),
     ),
-    Carrier(
+    SecretPattern(
         ("value",),
         Pattern(
             rf"""(?i)\bname["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?[\w.-]{{0,64}}{_NAMING}"""
@@ -110,41 +110,41 @@ CARRIERS = (
         below=True,
     ),
     # Sentences
-    Carrier(
+    SecretPattern(
         ("identified by",),
         Pattern(r"(?i)identified by(?: password)?[ \t]{1,4}[\"']([^\"'\n]{1,256})"),
     ),
-    Carrier(
+    SecretPattern(
         ("password", "passphrase", "passwd"),
         Pattern(
             r"(?i)\b(?:password|passphrase|passwd)[ \t]{1,4}(?:is|was|=|to"
             r"|of)[ \t]{1,4}[\"'`]?([^\s\"'`]{3,512})"
         ),
     ),
-    Carrier(
+    SecretPattern(
         ("password", "passphrase"),
         Pattern(r"""(?i)\b(?:password|passphrase)[ \t]{1,4}["'`]([^\s"'`]{3,512})["'`]"""),
     ),
-    Carrier(
+    SecretPattern(
         ("token", "key", "secret"),
         Pattern(
             r"(?i)\b(?:token|key|secret)[ \t]{1,4}(?:is|was)[ \t]{1,4}[\"'`]?([^\s\"'`]{8,512})"
         ),
         random=True,
     ),
-    Carrier(
+    SecretPattern(
         ("token", "key", "secret"),
         Pattern(r"(?i)\b(?:token|key|secret)[ \t]{1,4}[\"'`]([^\s\"'`]{8,512})[\"'`]"),
         random=True,
     ),
-    Carrier(
+    SecretPattern(
         ("password for", "passphrase for", "token for", "password of"),
         Pattern(
             r"(?i)\b(?:password|passphrase|token) (?:for"
             r"|of)\b[^\n]{1,200}?:[ \t]{1,4}[\"']?([^\s\"']{3,512})"
         ),
     ),
-    Carrier(
+    SecretPattern(
         ("password", "passphrase"),
         Pattern(
             r"(?i)\b(?:with|using|and|the|wrong|bad) (?:password|passwd|passphrase) "
@@ -159,7 +159,7 @@ _OPTIONS = frozenset({"assin", "assout", "assword", "assword-stdin"})
 """What is left of options that begin like `-p`."""
 
 
-def carried(carrier: Carrier, text: str, places: Sequence[Span]) -> Iterator[Span]:
+def carried(carrier: SecretPattern, text: str, places: Sequence[Span]) -> Iterator[Span]:
     """Yield what a pattern finds in the lines of its keywords, which stand at `places`."""
     done = 0
     for place, behind in places:

@@ -100,7 +100,7 @@ def bisect(request: BisectRequest, progress: Progress, host: Host | None = None)
     good, bad = read_side(request.good, host), read_side(request.bad, host)
     begun = time.monotonic()
     with workspace(Path(tempfile.gettempdir())) as scratch:
-        maker = _Maker(request, host, scratch.folder, progress)
+        maker = _EnvironmentMaker(request, host, scratch.folder, progress)
         base = good.environment or maker.environment(good, _likeness(request, bad))
         wanted = bad.releases
         if bad.requirements:
@@ -175,7 +175,7 @@ def _edge(bench: _Bench, guilty: Sequence[Change], moves: Mapping[str, Change]) 
     return turn(releases, test)
 
 
-class _Maker:
+class _EnvironmentMaker:
     """Makes environments of lists, and changes clones, by uv or by pip."""
 
     def __init__(
@@ -232,7 +232,7 @@ class _Bench:
         request: BisectRequest,
         host: Host,
         base: Environment,
-        maker: _Maker,
+        maker: _EnvironmentMaker,
         progress: Progress,
     ) -> None:
         self._host, self._base, self._maker, self._progress = host, base, maker, progress

@@ -33,7 +33,7 @@ from doctor.repair.new_environment import beginning, tasks_of
 from doctor.repair.reading import OF_PROJECT, Unmet, packages_of
 from doctor.repair.requests import actionable
 from doctor.repair.standing import (
-    Standing,
+    InstalledReleases,
     asked_by_project,
     both,
     is_later,
@@ -86,7 +86,7 @@ class _Nearest:
         problems: Sequence[Unmet],
         environment: Environment,
         host: Host,
-        standing: Standing,
+        standing: InstalledReleases,
         held: frozenset[str],
     ) -> None:
         self._report, self._environment, self._host = report, environment, host

@@ -8,7 +8,7 @@ from doctor.base.versions import major
 from doctor.environments.environment import Environment
 from doctor.repair.merging import moved_names, without
 from doctor.repair.reading import tops
-from doctor.repair.releases import Shelf
+from doctor.repair.releases import AvailableReleases
 from doctor.repair.standing import is_later
 from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import came_late, suspects
@@ -66,7 +66,9 @@ class OtherReleases:
                     return self.nearer(state, found, one.name, lines)
         return None
 
-    def _of_late(self, state: State, names: Sequence[str], shelf: Shelf) -> State | None:
+    def _of_late(
+        self, state: State, names: Sequence[str], shelf: AvailableReleases
+    ) -> State | None:
         """Return a state with another release of what came after most packages, either way."""
         late = came_late(self._here)
         for up, share in _OF_LATE:
@@ -78,7 +80,9 @@ class OtherReleases:
                     return self.nearer(state, found, name, shelf.lines(name, up=up, leap=True))
         return None
 
-    def _farther(self, state: State, found: State, name: str, shelf: Shelf, *, up: bool) -> State:
+    def _farther(
+        self, state: State, found: State, name: str, shelf: AvailableReleases, *, up: bool
+    ) -> State:
         """Return the state with a release farther away, where that one brings the program further.
 
         The first release with another failure may be half of the way.
@@ -126,7 +130,14 @@ class OtherReleases:
         )
 
     def _at(
-        self, state: State, name: str, shelf: Shelf, share: float, *, up: bool, leap: bool
+        self,
+        state: State,
+        name: str,
+        shelf: AvailableReleases,
+        share: float,
+        *,
+        up: bool,
+        leap: bool,
     ) -> State | None:
         """Return the state with the release that lies at a share of the way to the farthest."""
         if up and share == 1.0:

@@ -25,7 +25,7 @@ _HEAVY = ("torch", "nvidia")
 _MOST_HELD, _MOST_LINES, _SECONDS = 1000, 16, 60.0
 
 
-class Shelf:
+class AvailableReleases:
     """The releases of packages that fit an environment in a given state.
 
     `here` has the releases of the state. `asked` has what installed packages ask of each other:

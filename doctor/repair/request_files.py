@@ -16,7 +16,7 @@ from doctor.observe.installed.gpu_stack import matters_to_stack
 from doctor.observe.manifests import kind_of
 from doctor.observe.manifests.docker import dockerfile
 from doctor.observe.manifests.specifiers import specifier_of
-from doctor.planning.requests_solver import Wish
+from doctor.planning.requests_solver import RequestedRelease
 
 _SKIPPED = re.compile(r"\s*(?:#|$|-[^er-]|--(?!requirement|editable))")
 _INCLUDED = re.compile(r"\s*(?:-r|--requirement)[ =]?\s*(\S+)")
@@ -26,13 +26,13 @@ _MOST = 2000
 _WORD = re.compile(r"""["']?([A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:[=<>!~]=?[^\s"';&|]+)?)["']?""")
 
 
-def from_text(text: str, source: str = "") -> Wish:
+def from_text(text: str, source: str = "") -> RequestedRelease:
     """Read one requirement; raises UsageError for what is none."""
     try:
         line = read_line(text)
     except InvalidRequirement:
         raise UsageError(f"{source + ': ' if source else ''}{text!r} is no requirement") from None
-    return Wish(
+    return RequestedRelease(
         text=text.partition(";")[0].strip(),
         name=normalize_name(line.name),
         specifier=line.specifier,
@@ -42,7 +42,7 @@ def from_text(text: str, source: str = "") -> Wish:
     )
 
 
-def from_file(path: Path, host: Host, depth: int = _DEPTH) -> Iterator[Wish]:
+def from_file(path: Path, host: Host, depth: int = _DEPTH) -> Iterator[RequestedRelease]:
     """Yield the requirements of a file by its name; raises UsageError where it cannot be read."""
     text = _text(path, host, LOCK)
     name = path.name
@@ -65,7 +65,7 @@ def _text(path: Path, host: Host, limit: int) -> str:
     return text
 
 
-def _requirements(text: str, path: Path, host: Host, depth: int) -> Iterator[Wish]:
+def _requirements(text: str, path: Path, host: Host, depth: int) -> Iterator[RequestedRelease]:
     # https://pip.pypa.io/en/stable/reference/requirements-file-format/
     joined = text[:SOURCE].replace("\\\n", " ")
     for number, line in enumerate(joined.split("\n")[:_MOST], 1):
@@ -78,7 +78,7 @@ def _requirements(text: str, path: Path, host: Host, depth: int) -> Iterator[Wis
             yield from_text(bare, f"{path.name}:{number}")
 
 
-def _lock(text: str, path: Path) -> Iterator[Wish]:
+def _lock(text: str, path: Path) -> Iterator[RequestedRelease]:
     """Yield the packages of uv.lock, poetry.lock or pdm.lock, each at its release."""
     for package in _table(text, path).get("package", []):
         name, version = package.get("name"), package.get("version")
@@ -88,13 +88,13 @@ def _lock(text: str, path: Path) -> Iterator[Wish]:
             yield from_text(f"{name}=={version}", path.name)
 
 
-def _pyproject(text: str, path: Path) -> Iterator[Wish]:
+def _pyproject(text: str, path: Path) -> Iterator[RequestedRelease]:
     project = _table(text, path).get("project", {})
     for line in project.get("dependencies", []) if isinstance(project, dict) else []:
         yield from_text(str(line), path.name)
 
 
-def _pinned(text: str, path: Path) -> Iterator[Wish]:
+def _pinned(text: str, path: Path) -> Iterator[RequestedRelease]:
     """Yield what a Pipfile, a pixi.toml or a file of conda asks for of the stack's packages.
 
     conda serves programs and libraries that no index of Python packages has.
@@ -117,7 +117,7 @@ def _table(text: str, path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: {error}") from None
 
 
-def _image(text: str, path: Path) -> Iterator[Wish]:
+def _image(text: str, path: Path) -> Iterator[RequestedRelease]:
     lines = text.split("\n")
     for pin in dockerfile(text):
         words = [
@@ -129,6 +129,6 @@ def _image(text: str, path: Path) -> Iterator[Wish]:
             yield from_text(words[0], f"{path.name}:{pin.line}")
 
 
-def merged(wishes: Sequence[Wish]) -> tuple[Wish, ...]:
+def merged(wishes: Sequence[RequestedRelease]) -> tuple[RequestedRelease, ...]:
     """Return wishes without repetitions."""
     return tuple({(wish.name, wish.text): wish for wish in wishes}.values())

@@ -32,8 +32,8 @@ from doctor.planning.requests_commands import (
 )
 from doctor.planning.requests_pairs import clashes
 from doctor.planning.requests_place import Place, place_of
-from doctor.planning.requests_solver import Allowed, Excluded, Wish, allowed
-from doctor.planning.requests_ways import Way, ways_out
+from doctor.planning.requests_solver import Allowed, Excluded, RequestedRelease, allowed
+from doctor.planning.requests_ways import WayOut, ways_out
 from doctor.repair.request_files import from_file, from_text, merged
 from doctor.repair.request_resolving import LATER, Target, resolved
 
@@ -105,7 +105,7 @@ def plan_each(
     ]
 
 
-def _wishes(request: PlanRequest, host: Host) -> tuple[Wish, ...]:
+def _wishes(request: PlanRequest, host: Host) -> tuple[RequestedRelease, ...]:
     wishes = [from_text(one) for one in request.requirements]
     wishes += [wish for file in request.files for wish in from_file(file, host)]
     return merged(wishes)
@@ -136,7 +136,7 @@ def _target(
 
 
 def _answer(
-    wishes: tuple[Wish, ...],
+    wishes: tuple[RequestedRelease, ...],
     target: Target,
     catalog: Catalog,
     request: PlanRequest,
@@ -176,7 +176,7 @@ def _answer(
     return msgspec.structs.replace(asked, plan=made, fault=fault, packages=packages)
 
 
-def _clash(wishes: Sequence[Wish], catalog: Catalog) -> ConflictDocument | None:
+def _clash(wishes: Sequence[RequestedRelease], catalog: Catalog) -> ConflictDocument | None:
     """Return two pins that a known issue says do not work together."""
     pins = {wish.name: wish.specifier[2:] for wish in wishes if wish.specifier.startswith("==")}
     for one in clashes(pins, catalog, pins):
@@ -185,7 +185,7 @@ def _clash(wishes: Sequence[Wish], catalog: Catalog) -> ConflictDocument | None:
     return None
 
 
-def _renamed(wish: Wish, told: Allowed, place: Place) -> Wish:
+def _renamed(wish: RequestedRelease, told: Allowed, place: Place) -> RequestedRelease:
     """Return cupy under the name of its wheel: cupy itself is its source alone."""
     if wish.name != "cupy" or wish.address:
         return wish
@@ -198,7 +198,7 @@ def _renamed(wish: Wish, told: Allowed, place: Place) -> Wish:
 
 def _with_ways(
     asked: Requested,
-    ways: Sequence[Way],
+    ways: Sequence[WayOut],
     target: Target,
     catalog: Catalog,
     request: PlanRequest,
@@ -230,7 +230,7 @@ def _with_ways(
     return msgspec.structs.replace(asked, ways_out=tuple(plans))
 
 
-def _with_backend(way: Way, target: Target) -> list[Plan]:
+def _with_backend(way: WayOut, target: Target) -> list[Plan]:
     """Return the plan for another vendor's GPU: uv looks there which index is the right one."""
     if not target.uv:
         return []
@@ -242,7 +242,7 @@ def _with_backend(way: Way, target: Target) -> list[Plan]:
     return [Plan(title=way.title, steps=tuple(steps))]
 
 
-def _with_source(made: Plan, way: Way, target: Target) -> Plan:
+def _with_source(made: Plan, way: WayOut, target: Target) -> Plan:
     """Add the step that compiles a package."""
     wish = next(one for one in way.wishes if one.name == way.source)
     python = python_in_new(target.place) if target.is_new else target.python

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from doctor.base.versions import parse, public
-from doctor.environments.answers import Answer, Conflict, NoAnswer, Resolution, Silence
+from doctor.environments.answers import Answer, Conflict, NoAnswer, NoAnswerReason, Resolution
 from doctor.environments.asking import folder_for
 from doctor.environments.installer import dry_run
 from doctor.environments.inventory import installed_for
@@ -28,7 +28,7 @@ from doctor.planning.requests_commands import (
 )
 from doctor.planning.requests_pairs import Clash, clashes
 from doctor.planning.requests_place import Place
-from doctor.planning.requests_solver import Allowed, Wish
+from doctor.planning.requests_solver import Allowed, RequestedRelease
 from doctor.repair.request_files import from_text
 
 _FLASH = "flash-attn"
@@ -53,7 +53,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resolved(
-    wishes: Sequence[Wish], target: Target, told: Allowed, catalog: Catalog, *, offline: bool
+    wishes: Sequence[RequestedRelease],
+    target: Target,
+    told: Allowed,
+    catalog: Catalog,
+    *,
+    offline: bool,
 ) -> tuple[Plan, str, dict[str, str]] | Conflict:
     """Return the plan that the installer confirms, why it could not, and all releases."""
     own = [build for build in told.builds if not build.index]
@@ -102,7 +107,7 @@ def resolved(
     return msgspec.structs.replace(made, notes=(*made.notes, *notes)), "", after
 
 
-def _is_early(wishes: Sequence[Wish], after: dict[str, str]) -> bool:
+def _is_early(wishes: Sequence[RequestedRelease], after: dict[str, str]) -> bool:
     """Say whether a pre-release was chosen that nobody asked for.
 
     An installer takes one where no release has a wheel, of any age.
@@ -111,11 +116,13 @@ def _is_early(wishes: Sequence[Wish], after: dict[str, str]) -> bool:
     return any(version is not None and version.is_prerelease for version in chosen)
 
 
-def _pinned(wishes: Sequence[Wish]) -> frozenset[str]:
+def _pinned(wishes: Sequence[RequestedRelease]) -> frozenset[str]:
     return frozenset(wish.name for wish in wishes if wish.specifier)
 
 
-def _limits(wishes: Sequence[Wish], builds: Sequence[Build], catalog: Catalog) -> list[str]:
+def _limits(
+    wishes: Sequence[RequestedRelease], builds: Sequence[Build], catalog: Catalog
+) -> list[str]:
     """Return constraints: the torch that this machine runs, and nothing older than the tables.
 
     A resolver that may go back for ever ends at releases that nobody uses any more.
@@ -184,7 +191,12 @@ def _plan(pins: Sequence[str], target: Target, answer: Resolution, index: str) -
 
 
 def _with_flash(
-    made: Plan, flash: Wish, told: Allowed, after: dict[str, str], target: Target, index: str
+    made: Plan,
+    flash: RequestedRelease,
+    told: Allowed,
+    after: dict[str, str],
+    target: Target,
+    index: str,
 ) -> Plan:
     """Add the published wheel of flash-attn for the torch that was chosen."""
     torch = public(after.get("torch", ""))
@@ -239,10 +251,10 @@ def _unasked(
 ) -> tuple[Plan, str, dict[str, str]]:
     made = _by_tables(texts, target, builds, index)
     last = (said.text.splitlines() or [""])[-1].strip()
-    if said.why is Silence.NEEDS_BUILD:
+    if said.why is NoAnswerReason.NEEDS_BUILD:
         note = _COMPILED
         return msgspec.structs.replace(made, notes=(*made.notes, note)), "", {}
-    who = "the index" if said.why is Silence.NETWORK else "the installer"
+    who = "the index" if said.why is NoAnswerReason.NETWORK else "the installer"
     return made, f"{who} could not be asked ({said.why.value}): {last}", {}
 
 

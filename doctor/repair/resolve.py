@@ -16,8 +16,8 @@ from doctor.environments.installer import (
     Answer,
     Conflict,
     NoAnswer,
+    NoAnswerReason,
     Resolution,
-    Silence,
     dry_run,
 )
 from doctor.host import Host
@@ -156,7 +156,7 @@ def conflict_words(rules: Sequence[str]) -> str:
 
 def _needs_build(answer: Answer | None) -> bool:
     if isinstance(answer, NoAnswer):
-        return answer.why is Silence.NEEDS_BUILD
+        return answer.why is NoAnswerReason.NEEDS_BUILD
     return isinstance(answer, Conflict) and _lacks_wheels(answer)
 
 

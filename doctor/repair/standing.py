@@ -14,7 +14,7 @@ from doctor.model.facts import Facts, value_of
 from doctor.observe.installed import distributions
 
 
-class Standing(NamedTuple):
+class InstalledReleases(NamedTuple):
     """What is installed: releases and times by name, and what no index need know.
 
     `sourced` came from an address or a folder (PEP 610), so that no index may move it.
@@ -26,10 +26,10 @@ class Standing(NamedTuple):
     sourced: frozenset[str]
 
 
-def standing_of(environment: Environment) -> Standing:
+def standing_of(environment: Environment) -> InstalledReleases:
     """Return what is installed in an environment; reads files alone."""
     found = distributions.installed([str(folder) for folder in environment.folders])
-    return Standing(
+    return InstalledReleases(
         here={one.name: one.version for one in found},
         times={one.name: one.installed_at for one in found},
         own=frozenset(one.name for one in found if one.direct_url or "+" in one.version),

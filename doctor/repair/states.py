@@ -44,7 +44,7 @@ from doctor.repair.merging import (
 from doctor.repair.new_environment import place_of, tasks_of
 from doctor.repair.project import ProjectError
 from doctor.repair.reading import SOURCE, read_program, tops
-from doctor.repair.releases import Shelf
+from doctor.repair.releases import AvailableReleases
 from doctor.repair.requests import Original, actionable
 from doctor.repair.trial import Runner, attempt, differences, with_project, without_path
 
@@ -138,7 +138,9 @@ class Trials:
         steps = (*(Command(argv=argv) for argv in aside), *made)
         return Plan(title="", steps=tuple(_alone(Step(command=one)) for one in steps))
 
-    def shelf(self, state: State, limits: Mapping[str, str] = MappingProxyType({})) -> Shelf:
+    def shelf(
+        self, state: State, limits: Mapping[str, str] = MappingProxyType({})
+    ) -> AvailableReleases:
         """Return the releases that fit a state and `limits`, specifiers by name."""
         changes = state.trial.changes if state.trial is not None else ()
         here = {name: one.version for name, one in self.here.items()}
@@ -160,7 +162,7 @@ class Trials:
         for name, limit in limits.items():
             asked[name] = [*asked.get(name, ()), limit]
         facts = self._original.report.observation.facts
-        return Shelf(here, asked, facts, self.asking(), self._bench.links)
+        return AvailableReleases(here, asked, facts, self.asking(), self._bench.links)
 
     def asking(self) -> Host:
         """Return the host on which installers are asked."""

@@ -13,7 +13,7 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import Fact, present
 from doctor.observe.cache import fingerprint
-from doctor.observe.scene import Distribution, Scene
+from doctor.observe.scene import Distribution, ProbeInput
 from tests.hosts import made_host, put, python_at
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
@@ -52,7 +52,9 @@ class Machine:
             {_BOOT: "5c1d\n"},
             env={"LD_LIBRARY_PATH": f"{self.libraries}", "OMP_NUM_THREADS": "4"},
         )
-        self.scene = Scene(host=host, interpreter=python_at(self.prefix), distributions=(editable,))
+        self.scene = ProbeInput(
+            host=host, interpreter=python_at(self.prefix), distributions=(editable,)
+        )
         self.facts: dict[str, Fact] = dict(_FACTS)
 
     def told(self, **env: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from doctor.model.facts import Fact, State
 from doctor.observe.probes import cargo
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.fingerprint import changes, fingerprint
 from tests.hosts import HANG, facts_of, put, script
 from tests.workspaces import CORE, home_of, host, stand_in
@@ -29,7 +29,7 @@ def _cargo(needs: Callable[[str], str]) -> None:
 
 def _seen(folder: Path, *features: str, **env: str) -> dict[str, Fact]:
     return facts_of(
-        cargo.probe(Scene(host=host(folder, **env), workspace=folder, features=features))
+        cargo.probe(ProbeInput(host=host(folder, **env), workspace=folder, features=features))
     )
 
 
@@ -132,7 +132,7 @@ def test_a_crate_beside_a_python_project_costs_no_question(tmp_path: Path) -> No
 def test_a_cargo_that_hangs_is_asked_once(tmp_path: Path) -> None:
     folder = stand_in(tmp_path / "ws")
     script(tmp_path / "bin/cargo", f"echo asked >> {tmp_path}/asked; {HANG}")
-    scene = Scene(host=host(folder, PATH=f"{tmp_path}/bin:/usr/bin:/bin"), workspace=folder)
+    scene = ProbeInput(host=host(folder, PATH=f"{tmp_path}/bin:/usr/bin:/bin"), workspace=folder)
     facts = facts_of(cargo.probe(scene, patience=0.3))
     assert "did not answer" in facts["cargo.resolved"].why
     assert (tmp_path / "asked").read_text() == "asked\n"

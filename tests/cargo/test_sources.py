@@ -8,7 +8,7 @@ import pytest
 
 from doctor.model.facts import Fact, State
 from doctor.observe.probes import cargo
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, made_host, put
 
 _LOCK = """version = 4
@@ -73,7 +73,7 @@ def _seen(folder: Path, files: dict[str, str]) -> dict[str, Fact]:
     put(folder / "ws/Cargo.lock", _LOCK)
     host = made_host(folder, env={"CARGO_HOME": str(folder / "cargo")})
     whole = type(host)(env=host.env, cwd=host.cwd)
-    return facts_of(cargo.probe(Scene(host=whole, workspace=folder / "ws")))
+    return facts_of(cargo.probe(ProbeInput(host=whole, workspace=folder / "ws")))
 
 
 @pytest.mark.parametrize(("mut", "expected"), [("", True), ("mut ", False)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.fleet.votes import Ballot
+from doctor.fleet.votes import DigestVotes
 from doctor.model.fleet import FleetFinding
 from tests.checks import grid
 from tests.checks.trial import Document
@@ -18,7 +18,7 @@ _FAULT = {"kind": "strides ignored", "layout": "transposed"}
 
 
 def _vote(bits: Mapping[str, Mapping[str, object]], kind: str = "H100") -> list[FleetFinding]:
-    ballot = Ballot()
+    ballot = DigestVotes()
     for node, hashes in bits.items():
         data = {"device": "cuda:0", "kind": kind, "hashes": hashes}
         ballot.add(node, json.dumps(data).encode())
@@ -47,7 +47,7 @@ def test_bits_that_change_within_a_node_are_named() -> None:
 
 
 def test_other_hardware_may_have_other_bits() -> None:
-    ballot = Ballot()
+    ballot = DigestVotes()
     for node, kind in (("n1", "H100"), ("n2", "H100"), ("n3", "H100"), ("n4", "A100")):
         data = {"device": "cuda:0", "kind": kind, "hashes": {"matmul": [kind]}}
         ballot.add(node, json.dumps(data).encode())
@@ -58,7 +58,7 @@ def test_other_hardware_may_have_other_bits() -> None:
     "data", [b"", b"[]", b'{"hashes": 3}', b'{"hashes": {"a": "b"}}', b"[" * 9999]
 )
 def test_broken_data_counts_as_no_vote(data: bytes) -> None:
-    ballot = Ballot()
+    ballot = DigestVotes()
     ballot.add("n1", data)
     assert list(ballot.findings()) == []
 
@@ -91,7 +91,7 @@ def test_one_faulty_kernel_among_four_workers_is_found(torch_python: Path, tmp_p
 
 
 def _of(documents: Mapping[str, Document], begin: str) -> list[FleetFinding]:
-    ballot = Ballot()
+    ballot = DigestVotes()
     for name, document in documents.items():
         if name.startswith(begin):
             (result,) = document["results"]

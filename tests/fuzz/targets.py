@@ -69,7 +69,7 @@ from doctor.observe.probes import (
     resources,
 )
 from doctor.observe.runner.verdicts import judged
-from doctor.observe.scene import Interpreter, Scene
+from doctor.observe.scene import Interpreter, ProbeInput
 from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import observation_from_logs, read_log
 from doctor.pipeline.policy import Policy
@@ -335,7 +335,7 @@ def description(data: bytes) -> None:
             root = _folder() / "nothing"
             machine = Host(root=root, env={"PATH": "/nowhere"}, cwd=_folder(), platform="linux")
             for probe in _ABOUT_PYTHON:
-                for _ in probe.probe(Scene(host=machine, interpreter=found)):
+                for _ in probe.probe(ProbeInput(host=machine, interpreter=found)):
                     pass
 
 
@@ -472,7 +472,7 @@ def host(data: bytes) -> None:
     root = _folder() / "machine"
     for path, content in zip(_MACHINE, [*data.split(b"\0"), *[b""] * len(_MACHINE)], strict=False):
         _file(f"machine{path}", content)
-    scene = Scene(host=Host(root=root, env={"PATH": "/nowhere"}, cwd=root, platform="linux"))
+    scene = ProbeInput(host=Host(root=root, env={"PATH": "/nowhere"}, cwd=root, platform="linux"))
     for probe in _PROBES:
         for _ in probe.probe(scene):
             pass

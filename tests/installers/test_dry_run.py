@@ -15,8 +15,8 @@ from doctor.environments.installer import (
     Answer,
     Conflict,
     NoAnswer,
+    NoAnswerReason,
     Resolution,
-    Silence,
     dry_run,
     installed,
     problems,
@@ -160,7 +160,7 @@ def test_pip_without_a_dry_run_for_uninstall_is_simulated(house: House) -> None:
 def test_a_missing_pip_is_no_conflict(house: House) -> None:
     answer = house.pip("base==2.0")
     assert isinstance(answer, NoAnswer)
-    assert answer.why is Silence.NO_INSTALLER
+    assert answer.why is NoAnswerReason.NO_INSTALLER
 
 
 def test_an_index_that_is_down_is_no_conflict_and_its_password_is_hidden(house: House) -> None:
@@ -175,7 +175,7 @@ def test_an_index_that_is_down_is_no_conflict_and_its_password_is_hidden(house: 
         house.host,
     )
     assert isinstance(answer, NoAnswer)
-    assert answer.why is Silence.NETWORK
+    assert answer.why is NoAnswerReason.NETWORK
     assert "hunter2secret" not in answer.text
 
 
@@ -188,7 +188,7 @@ def test_a_release_that_has_to_be_built_is_no_conflict() -> None:
          we can conclude that your requirements are unsatisfiable."""
     answer = failure(text)
     assert isinstance(answer, NoAnswer)
-    assert answer.why is Silence.NEEDS_BUILD
+    assert answer.why is NoAnswerReason.NEEDS_BUILD
     another = "feedparser==6.0.10 depends on chardet>=9 and you require chardet<6"
     told = "feedparser==6.0.10 depends on sgmllib3k and you require feedparser==6.0.10"
     assert isinstance(failure(text.replace(told, another)), Conflict)
@@ -196,10 +196,10 @@ def test_a_release_that_has_to_be_built_is_no_conflict() -> None:
 
 def test_what_is_not_there_and_what_has_no_dry_run(house: House) -> None:
     for argv, why in (
-        (("mamba", "install", "x"), Silence.NO_INSTALLER),
-        (("rm", "-rf", "x"), Silence.NO_DRY_RUN),
-        (("uv", "cache", "clean"), Silence.NO_DRY_RUN),
-        (("uv", "pip", "install", "--python", "nowhere", "x"), Silence.NO_ENVIRONMENT),
+        (("mamba", "install", "x"), NoAnswerReason.NO_INSTALLER),
+        (("rm", "-rf", "x"), NoAnswerReason.NO_DRY_RUN),
+        (("uv", "cache", "clean"), NoAnswerReason.NO_DRY_RUN),
+        (("uv", "pip", "install", "--python", "nowhere", "x"), NoAnswerReason.NO_ENVIRONMENT),
     ):
         answer = dry_run(Command(argv=argv), house.host)
         assert isinstance(answer, NoAnswer), answer
@@ -210,7 +210,7 @@ def test_a_resolver_without_an_end_is_stopped(house: House) -> None:
     argv = ("uv", "pip", "install", "--python", str(house.python), "base")
     answer = dry_run(Command(argv=argv), house.host, timeout=0.001)
     assert isinstance(answer, NoAnswer)
-    assert answer.why is Silence.TIMEOUT
+    assert answer.why is NoAnswerReason.TIMEOUT
 
 
 def test_what_is_installed_and_does_not_fit(house: House, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from doctor.host import Host
 from doctor.model.facts import FactStream, present
 from doctor.model.observation import ProbeFailure
 from doctor.observe.run_probes import probes, run_probes
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
-SCENE = Scene(host=Host(env={}))
+SCENE = ProbeInput(host=Host(env={}))
 
 
 def module(
@@ -24,7 +24,7 @@ def module(
 ) -> ModuleType:
     """Make a probe module that gives one fact, and then hangs, fails or gives a second one."""
 
-    def probe(_scene: Scene) -> FactStream:
+    def probe(_scene: ProbeInput) -> FactStream:
         yield f"{name}.first", present(1, name)
         time.sleep(hang)
         if fail:

@@ -16,7 +16,7 @@ import pytest
 from doctor.host import Host
 from doctor.observe.installed.distributions import installed
 from doctor.observe.probes import toolkit as toolkit_probe
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.observe.targets import describe
 from tests.checks.trial import only_result, run_check
 from tests.command import check
@@ -104,7 +104,7 @@ def _owners(python: Path) -> dict[str, str]:
 def missed(nvcc_python: Path, own_toolkit: Path) -> Callable[[str], tuple[object, object]]:
     """Return a function that takes a file away, looks at the toolkit, and puts the file back."""
     host = Host(env={"CUDA_HOME": str(own_toolkit), "PATH": "/usr/bin:/bin"})
-    scene = Scene(
+    scene = ProbeInput(
         host=host,
         interpreter=describe(host, nvcc_python),
         distributions=installed(describe(host, nvcc_python).path),

@@ -14,7 +14,7 @@ from doctor.model.findings import Place
 from doctor.model.plans import Change, Plan
 from doctor.model.report import Report
 from doctor.observe.probes import manifests
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.report.markdown import document
 from doctor.report.structured import github
 from tests.hosts import put
@@ -34,7 +34,7 @@ def _report(project: Path, name: str, text: str, line: int, plan: Plan | None = 
     put(project / name, "")
     (project / name).write_bytes(text.encode())
     facts: dict[str, Fact] = dict(
-        manifests.probe(Scene(host=Host(env={}, cwd=project), project=project))
+        manifests.probe(ProbeInput(host=Host(env={}, cwd=project), project=project))
     )
     found = reports.wrong_torch(place=Place(path=name, line=line))
     report = reports.report(found, facts=facts)

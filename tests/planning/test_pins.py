@@ -20,7 +20,7 @@ from doctor.model.plans import Change, Plan
 from doctor.observe.manifests import kind_of
 from doctor.observe.manifests.pins import Syntax
 from doctor.observe.probes import manifests
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.planning.edits.files import Replacement, edited
 from doctor.planning.edits.versions import admits
 from doctor.planning.pins import ProjectEdits, edits_for, unified_diff
@@ -464,7 +464,7 @@ def test_a_hostile_file_takes_no_long_time(name: str, text: str) -> None:
 
 
 def _facts(project: Path) -> dict[str, Fact]:
-    scene = Scene(host=Host(env={}, cwd=project), project=project)
+    scene = ProbeInput(host=Host(env={}, cwd=project), project=project)
     return dict(manifests.probe(scene))
 
 

@@ -9,7 +9,7 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import value_of
 from doctor.observe.probes import resources
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from doctor.observe.scene import Scene
 def test_amx_is_read_from_the_flags(tmp_path: Path, flags: str, seen: bool | None) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: {flags}\nbugs\t\t:\n")
-    assert value_of(dict(resources.probe(Scene(host=Host(root=tmp_path)))), "host.amx") is seen
+    assert value_of(dict(resources.probe(ProbeInput(host=Host(root=tmp_path)))), "host.amx") is seen

@@ -16,7 +16,7 @@ from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import caches
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, made_host, put, python_at, values
 
 HOUR = 3600
@@ -27,7 +27,7 @@ MOUNTS = (
 
 
 def _facts(host: Host) -> dict[str, Fact]:
-    facts = facts_of(caches.probe(Scene(host=host, interpreter=python_at(host.root / "venv"))))
+    facts = facts_of(caches.probe(ProbeInput(host=host, interpreter=python_at(host.root / "venv"))))
     assert not [name for name in facts if not is_known(name)]
     return facts
 
@@ -45,7 +45,7 @@ def _lock(folder: Path, name: str, *, age: float) -> Path:
 
 
 def test_no_interpreter_no_caches(tmp_path: Path) -> None:
-    assert not facts_of(caches.probe(Scene(host=_host(tmp_path))))
+    assert not facts_of(caches.probe(ProbeInput(host=_host(tmp_path))))
 
 
 def test_folders_that_are_still_to_be_made_are_fine(tmp_path: Path) -> None:

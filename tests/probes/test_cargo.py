@@ -10,7 +10,7 @@ from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import cargo
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, made_host, put, values
 
 _LOCK = """version = 4
@@ -44,7 +44,7 @@ source = "registry+https://github.com/rust-lang/crates.io-index"
 
 def _seen(host: Host, workspace: Path | None = None) -> dict[str, Fact]:
     whole = Host(env=host.env, cwd=host.cwd)
-    return facts_of(cargo.probe(Scene(host=whole, workspace=workspace), patience=2.0))
+    return facts_of(cargo.probe(ProbeInput(host=whole, workspace=workspace), patience=2.0))
 
 
 def test_a_lock_in_outline(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import compilers
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import (
     BABBLE,
     HANG,
@@ -79,7 +79,7 @@ def test_a_compiler_is_known_by_its_words(text: str, kind: str | None, version: 
 
 def test_without_variables_path_decides(tmp_path: Path) -> None:
     host = made_host(tmp_path, tools={"gcc": _GCC_14, "g++": _GCC_12, "clang++": _CLANG})
-    facts = facts_of(compilers.probe(Scene(host=host)))
+    facts = facts_of(compilers.probe(ProbeInput(host=host)))
     tools = tmp_path / "root/tools"
     assert values(facts) == {
         "compiler.cc": f"{tools}/gcc",
@@ -96,7 +96,7 @@ def test_without_variables_path_decides(tmp_path: Path) -> None:
 
 
 def test_no_compiler_at_all(tmp_path: Path) -> None:
-    facts = facts_of(compilers.probe(Scene(host=made_host(tmp_path))))
+    facts = facts_of(compilers.probe(ProbeInput(host=made_host(tmp_path))))
     assert {fact.state for fact in facts.values()} == {State.ABSENT}
 
 
@@ -123,7 +123,7 @@ def test_what_nvcc_would_call(tmp_path: Path, env: dict[str, str], name: str, so
         "clang++": _CLANG,
         "ccache": "echo 'ccache version 4.8'",
     }
-    fact = facts_of(compilers.probe(Scene(host=made_host(tmp_path, tools=tools, env=env))))[
+    fact = facts_of(compilers.probe(ProbeInput(host=made_host(tmp_path, tools=tools, env=env))))[
         "compiler.cuda_host"
     ]
     assert (fact.value, fact.source) == (str(tmp_path / "root/tools" / name), source)
@@ -133,7 +133,7 @@ def test_ccbin_may_be_a_folder(tmp_path: Path) -> None:
     script(tmp_path / "gcc-14/gcc", _GCC_14)
     facts = facts_of(
         compilers.probe(
-            Scene(host=made_host(tmp_path, env={"NVCC_CCBIN": str(tmp_path / "gcc-14")}))
+            ProbeInput(host=made_host(tmp_path, env={"NVCC_CCBIN": str(tmp_path / "gcc-14")}))
         )
     )
     assert facts["compiler.cuda_host_major"].value == 14
@@ -142,7 +142,7 @@ def test_ccbin_may_be_a_folder(tmp_path: Path) -> None:
 def test_a_variable_that_names_nothing_is_not_replaced(tmp_path: Path) -> None:
     facts = facts_of(
         compilers.probe(
-            Scene(host=made_host(tmp_path, tools={"g++": _GCC_12}, env={"CXX": "g++-99 -O2"}))
+            ProbeInput(host=made_host(tmp_path, tools={"g++": _GCC_12}, env={"CXX": "g++-99 -O2"}))
         )
     )
     assert facts["compiler.cxx"].state is State.ABSENT
@@ -164,7 +164,7 @@ def test_a_bad_compiler_costs_its_version_alone(tmp_path: Path, body: str) -> No
         },
     )
     started = time.monotonic()
-    facts = facts_of(compilers.probe(Scene(host=host), patience=1))
+    facts = facts_of(compilers.probe(ProbeInput(host=host), patience=1))
     assert time.monotonic() - started < 50
     assert facts["compiler.cxx"].value == str(tmp_path / "root/tools/c++")
     assert {facts[f"compiler.cxx_{name}"].state for name in ("kind", "version", "major")} == {
@@ -176,7 +176,7 @@ def test_a_bad_compiler_costs_its_version_alone(tmp_path: Path, body: str) -> No
 def test_hung_tools_are_waited_for_together(tmp_path: Path) -> None:
     host = made_host(tmp_path, tools=dict.fromkeys(("c++", "gcc", "ninja", "git"), HANG))
     started = time.monotonic()
-    facts = facts_of(compilers.probe(Scene(host=host), patience=2))
+    facts = facts_of(compilers.probe(ProbeInput(host=host), patience=2))
     assert time.monotonic() - started < 7
     assert facts["build.ninja"].why == "it did not tell its version in time"
 
@@ -185,21 +185,21 @@ def test_the_targets_own_ninja_comes_first_and_is_not_started(tmp_path: Path) ->
     python = python_at(tmp_path / "env")
     script(tmp_path / "env/bin/ninja", f"touch {tmp_path}/started; echo 0")
     host = made_host(tmp_path, tools={"ninja": "echo 1.10.0"})
-    scene = Scene(
+    scene = ProbeInput(
         host=host, interpreter=python, distributions=distributions(python, ["ninja==1.13.0"])
     )
     assert facts_of(compilers.probe(scene))["build.ninja"].value == "1.13.0"
     assert not (tmp_path / "started").exists()
-    assert facts_of(compilers.probe(Scene(host=host)))["build.ninja"].value == "1.10.0"
+    assert facts_of(compilers.probe(ProbeInput(host=host)))["build.ninja"].value == "1.10.0"
 
 
 def test_cmake_is_read_from_its_folder_where_there_is_one(tmp_path: Path) -> None:
     host = made_host(tmp_path, tools={"cmake": "echo 'cmake version 3.31.6'"})
-    assert facts_of(compilers.probe(Scene(host=host)))["build.cmake"].value == "3.31.6"
+    assert facts_of(compilers.probe(ProbeInput(host=host)))["build.cmake"].value == "3.31.6"
     put(tmp_path / "root/share/cmake-3.31/Help/x")
-    assert facts_of(compilers.probe(Scene(host=host)))["build.cmake"].value == "3.31"
+    assert facts_of(compilers.probe(ProbeInput(host=host)))["build.cmake"].value == "3.31"
     put(tmp_path / "root/share/cmake-4.0/Help/x")
-    assert facts_of(compilers.probe(Scene(host=host)))["build.cmake"].value == "3.31.6"
+    assert facts_of(compilers.probe(ProbeInput(host=host)))["build.cmake"].value == "3.31.6"
 
 
 def test_a_mac_without_the_tools_opens_no_window(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_mac_without_the_tools_opens_no_window(tmp_path: Path) -> None:
         env={"PATH": "/usr/bin", "CC": "/usr/bin/env", "CXX": "/usr/bin/env"},
         platform="darwin",
     )
-    facts = facts_of(compilers.probe(Scene(host=host)))
+    facts = facts_of(compilers.probe(ProbeInput(host=host)))
     assert facts["compiler.cxx_kind"].why == "Apple's command line tools are not installed"
     put(tmp_path / "root/Library/Developer/CommandLineTools/x")
-    assert "no version" in facts_of(compilers.probe(Scene(host=host)))["compiler.cxx_kind"].why
+    assert "no version" in facts_of(compilers.probe(ProbeInput(host=host)))["compiler.cxx_kind"].why

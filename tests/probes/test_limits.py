@@ -10,7 +10,7 @@ import pytest
 
 from doctor.model.facts import State
 from doctor.observe.probes import limits
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, made_host, values
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sources are those of Linux")
@@ -25,7 +25,7 @@ def test_limits_are_those_of_the_shell(tmp_path: Path, name: str) -> None:
         ["bash", "-c", f"ulimit {option}"], capture_output=True, text=True, check=True
     ).stdout.strip()
     wanted = said if said == "unlimited" else int(said) * unit
-    assert values(facts_of(limits.probe(Scene(host=made_host(tmp_path)))))[name] == wanted
+    assert values(facts_of(limits.probe(ProbeInput(host=made_host(tmp_path)))))[name] == wanted
 
 
 def test_files_name_the_processor_and_the_mtu(tmp_path: Path) -> None:
@@ -35,11 +35,11 @@ def test_files_name_the_processor_and_the_mtu(tmp_path: Path) -> None:
         "/sys/class/net/eth0/device/vendor": "0x15b3\n",
         "/sys/class/net/lo/mtu": "65536\n",
     }
-    seen = values(facts_of(limits.probe(Scene(host=made_host(tmp_path, files)))))
+    seen = values(facts_of(limits.probe(ProbeInput(host=made_host(tmp_path, files)))))
     assert seen["host.cpu_model"] == "AMD EPYC 9654"
     assert seen["host.network_mtu"] == {"eth0": 9000}
 
 
 def test_the_kernel_tells_whether_ntp_keeps_the_clock(tmp_path: Path) -> None:
-    fact = facts_of(limits.probe(Scene(host=made_host(tmp_path))))["host.clock_synchronized"]
+    fact = facts_of(limits.probe(ProbeInput(host=made_host(tmp_path))))["host.clock_synchronized"]
     assert fact.state is State.UNKNOWN or isinstance(fact.value, bool)

@@ -15,7 +15,7 @@ from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
 from doctor.observe.binaries.loader_cache import find_library, loader_cache
 from doctor.observe.probes import environment, machine, resources
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import HANG, facts_of, made_host, put, python_at, values
 
 _WIDTH = {"x86_64": 0x0303, "aarch64": 0x0A03}.get(platform.machine(), 3)
@@ -89,7 +89,7 @@ def test_an_ubuntu_machine(tmp_path: Path) -> None:
         b"version 2.35.\n",
         "/lib64/libstdc++.so.6": b"\0GLIBCXX_3.4\0GLIBCXX_3.4.9\0GLIBCXX_3.4.30\0GLIBCXX_3.4.31x\0",
     }
-    seen = values(facts_of(machine.probe(Scene(host=made_host(tmp_path, files)))))
+    seen = values(facts_of(machine.probe(ProbeInput(host=made_host(tmp_path, files)))))
     assert seen == {
         "host.os": "linux",
         "host.kernel": "5.15.0-91-generic",
@@ -109,7 +109,7 @@ def test_musl_has_no_glibc(tmp_path: Path) -> None:
         "/lib/ld-musl-x86_64.so.1": "",
         "/etc/os-release": "ID=alpine\nVERSION_ID=3.20.3\n",
     }
-    seen = facts_of(machine.probe(Scene(host=made_host(tmp_path, files))))
+    seen = facts_of(machine.probe(ProbeInput(host=made_host(tmp_path, files))))
     assert seen["host.glibc"].state is State.ABSENT
     assert seen["host.package_manager"].value == "apk"
 
@@ -117,7 +117,9 @@ def test_musl_has_no_glibc(tmp_path: Path) -> None:
 def test_a_library_that_tells_nothing_is_unknown(tmp_path: Path) -> None:
     seen = facts_of(
         machine.probe(
-            Scene(host=made_host(tmp_path, {"/lib64/libstdc++.so.6": "version https://git-lfs"}))
+            ProbeInput(
+                host=made_host(tmp_path, {"/lib64/libstdc++.so.6": "version https://git-lfs"})
+            )
         )
     )
     assert seen["host.glibcxx_max"].state is State.UNKNOWN
@@ -140,7 +142,7 @@ def test_containers(
     tmp_path: Path, files: dict[str, str | bytes], env: dict[str, str], kind: str | None
 ) -> None:
     assert (
-        facts_of(machine.probe(Scene(host=made_host(tmp_path, files, env=env))))[
+        facts_of(machine.probe(ProbeInput(host=made_host(tmp_path, files, env=env))))[
             "host.container"
         ].value
         == kind
@@ -152,7 +154,7 @@ def test_wsl_and_jetson(tmp_path: Path) -> None:
         "/proc/version": "Linux version 5.15.167.4-microsoft-standard-WSL2",
         "/proc/device-tree/model": b"NVIDIA Jetson AGX Orin Developer Kit\0",
     }
-    seen = values(facts_of(machine.probe(Scene(host=made_host(tmp_path, files)))))
+    seen = values(facts_of(machine.probe(ProbeInput(host=made_host(tmp_path, files)))))
     assert (seen["host.wsl"], seen["host.jetson"]) == (True, "NVIDIA Jetson AGX Orin Developer Kit")
 
 
@@ -165,7 +167,7 @@ def test_cuda_of_windows_is_asked_for_where_wsl_hands_no_gpu_in(
 ) -> None:
     files = {"/proc/version": "Linux version 4.4.0-19041-Microsoft", library: "MZ"}
     host = made_host(tmp_path, {**files, **dict.fromkeys(shown, "")})
-    facts = values(facts_of(machine.probe(Scene(host=host))))
+    facts = values(facts_of(machine.probe(ProbeInput(host=host))))
     assert facts.get("host.wsl_windows_cuda") == (None if shown else library)
     assert facts["host.wsl_dxg"] is bool(shown)
 
@@ -176,7 +178,9 @@ def test_rosetta_is_what_the_interpreter_says_on_apple_silicon(
 ) -> None:
     host = made_host(tmp_path, tools={"sysctl": 'echo "1"'}, platform="darwin")
     seen = values(
-        facts_of(machine.probe(Scene(host=host, interpreter=python_at(tmp_path, machine=process))))
+        facts_of(
+            machine.probe(ProbeInput(host=host, interpreter=python_at(tmp_path, machine=process)))
+        )
     )
     assert (seen["host.os"], seen["host.machine"], seen["host.rosetta"]) == (
         "macos",
@@ -198,7 +202,7 @@ def test_the_smallest_limit_above_us_counts(tmp_path: Path) -> None:
         "/sys/fs/cgroup/a/memory.stat": f"anon 5\ninactive_file {1 << 29}\n",
         "/sys/fs/cgroup/memory.max": f"{4 << 30}\n",
     }
-    seen = values(facts_of(resources.probe(Scene(host=made_host(tmp_path, files)))))
+    seen = values(facts_of(resources.probe(ProbeInput(host=made_host(tmp_path, files)))))
     assert seen["host.memory_bytes"] == 16000000 << 10
     assert seen["host.memory_limit_bytes"] == 2 << 30
     assert seen["host.memory_available_bytes"] == (2 << 30) - (1 << 30) + (1 << 29)
@@ -211,7 +215,7 @@ def test_the_first_generation_mounts_a_container_at_its_root(tmp_path: Path) -> 
         "/sys/fs/cgroup/memory/memory.limit_in_bytes": f"{1 << 30}\n",
         "/sys/fs/cgroup/memory/memory.usage_in_bytes": f"{1 << 20}\n",
     }
-    seen = values(facts_of(resources.probe(Scene(host=made_host(tmp_path, files)))))
+    seen = values(facts_of(resources.probe(ProbeInput(host=made_host(tmp_path, files)))))
     assert seen["host.memory_limit_bytes"] == 1 << 30
     assert seen["host.memory_available_bytes"] == (1 << 30) - (1 << 20)
 
@@ -223,7 +227,7 @@ def test_no_limit_and_no_sense_are_no_limit(tmp_path: Path, limit: str) -> None:
         "/proc/self/cgroup": "4:memory:/../..\n",
         "/sys/fs/cgroup/memory/memory.limit_in_bytes": limit,
     }
-    seen = facts_of(resources.probe(Scene(host=made_host(tmp_path, files))))
+    seen = facts_of(resources.probe(ProbeInput(host=made_host(tmp_path, files))))
     assert seen["host.memory_limit_bytes"].state is State.ABSENT
     assert seen["host.memory_available_bytes"].value == 8000000 << 10
 
@@ -231,13 +235,17 @@ def test_no_limit_and_no_sense_are_no_limit(tmp_path: Path, limit: str) -> None:
 def test_shared_memory_and_temporary_folder(tmp_path: Path) -> None:
     put(tmp_path / "root/dev/shm/x")
     seen = facts_of(
-        resources.probe(Scene(host=made_host(tmp_path, env={"TMPDIR": str(tmp_path / "none")})))
+        resources.probe(
+            ProbeInput(host=made_host(tmp_path, env={"TMPDIR": str(tmp_path / "none")}))
+        )
     )
     held = os.statvfs(tmp_path)
     assert seen["host.shm_bytes"].value == held.f_blocks * held.f_frsize
     assert seen["host.tmp_free_bytes"].state is State.UNKNOWN
     (tmp_path / "root/tmp").mkdir()
-    assert values(facts_of(resources.probe(Scene(host=made_host(tmp_path)))))["host.tmp_free_bytes"]
+    assert values(facts_of(resources.probe(ProbeInput(host=made_host(tmp_path)))))[
+        "host.tmp_free_bytes"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +261,7 @@ def test_shared_memory_and_temporary_folder(tmp_path: Path) -> None:
 )
 def test_iommu(tmp_path: Path, files: dict[str, str | bytes], translates: bool | None) -> None:
     assert (
-        facts_of(resources.probe(Scene(host=made_host(tmp_path, files))))["host.iommu"].value
+        facts_of(resources.probe(ProbeInput(host=made_host(tmp_path, files))))["host.iommu"].value
         is translates
     )
 
@@ -267,7 +275,7 @@ def test_the_environment_is_an_allow_list(tmp_path: Path) -> None:
         "TORCH_HUB_TOKEN": "abc",
         "CC": "",
     }
-    seen = facts_of(environment.probe(Scene(host=made_host(tmp_path, env=env))))
+    seen = facts_of(environment.probe(ProbeInput(host=made_host(tmp_path, env=env))))
     assert values(seen) == {"env.CUDA_HOME": "/opt/cuda", "env.NCCL_DEBUG": "INFO", "env.CC": ""}
     assert seen["env.LD_PRELOAD"].state is State.ABSENT
 
@@ -276,22 +284,22 @@ def test_the_environment_is_an_allow_list(tmp_path: Path) -> None:
     "value", ["hf_0123456789abcdef", "https://me:pw@host/x", "a --token=x", "ghp_0123456789abcdef"]
 )
 def test_a_value_that_looks_secret_is_not_taken(tmp_path: Path, value: str) -> None:
-    fact = facts_of(environment.probe(Scene(host=made_host(tmp_path, env={"CMAKE_ARGS": value}))))[
-        "env.CMAKE_ARGS"
-    ]
+    fact = facts_of(
+        environment.probe(ProbeInput(host=made_host(tmp_path, env={"CMAKE_ARGS": value})))
+    )["env.CMAKE_ARGS"]
     assert fact.state is State.UNKNOWN
     assert value not in str(fact)
 
 
 def test_a_hung_sysctl_costs_little(tmp_path: Path) -> None:
     host = made_host(tmp_path, tools={"sysctl": HANG}, platform="darwin")
-    seen = facts_of(machine.probe(Scene(host=host), patience=0.3))
+    seen = facts_of(machine.probe(ProbeInput(host=host), patience=0.3))
     assert seen["host.rosetta"].state is State.UNKNOWN
     assert seen["host.os"].value == "macos"
 
 
 def test_every_fact_has_a_name_in_the_vocabulary() -> None:
-    scene = Scene(host=Host())
+    scene = ProbeInput(host=Host())
     names = [
         name for probe in (machine, resources, environment) for name in facts_of(probe.probe(scene))
     ]

@@ -13,7 +13,7 @@ from doctor.host import Host, UnreadableFile
 from doctor.model.facts import Fact
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import manifests
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, put, values
 
 
@@ -22,7 +22,7 @@ def _seen(
 ) -> dict[str, Any]:
     facts = facts_of(
         manifests.probe(
-            Scene(host=Host(env=env or {}, cwd=project), project=project, workspace=workspace)
+            ProbeInput(host=Host(env=env or {}, cwd=project), project=project, workspace=workspace)
         )
     )
     assert not [name for name in facts if not is_known(name)]
@@ -85,7 +85,7 @@ def test_the_plain_file_counts_before_its_variants(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_manifests_says_so(tmp_path: Path) -> None:
-    facts = facts_of(manifests.probe(Scene(host=Host(env={}), project=tmp_path)))
+    facts = facts_of(manifests.probe(ProbeInput(host=Host(env={}), project=tmp_path)))
     assert {name: fact.state.value for name, fact in facts.items()} == {
         "project.manifests": "absent",
         "project.pinned": "absent",
@@ -180,7 +180,7 @@ def test_hostile_files_cost_little_and_break_nothing(tmp_path: Path) -> None:
     started = time.process_time()
     told: dict[str, Fact] = {}
     with pytest.raises(UnreadableFile, match=r"constraints\.txt is larger than 4 MiB"):
-        told |= manifests.probe(Scene(host=Host(env={}, cwd=tmp_path), project=tmp_path))
+        told |= manifests.probe(ProbeInput(host=Host(env={}, cwd=tmp_path), project=tmp_path))
     assert told["manifest.torch"].value["path"] == "pyproject.toml"
     assert time.process_time() - started < manifests.BOUND
 

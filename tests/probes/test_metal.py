@@ -9,7 +9,7 @@ import pytest
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import metal
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, made_host, values
 
 _PLIST = """<?xml version="1.0" encoding="UTF-8"?>
@@ -27,7 +27,7 @@ def test_elsewhere_nothing_is_run(tmp_path: Path) -> None:
     host = made_host(
         tmp_path, {_FILE: _PLIST}, dict.fromkeys(("sysctl", "sw_vers"), f"touch {tmp_path}/started")
     )
-    facts = facts_of(metal.probe(Scene(host=host)))
+    facts = facts_of(metal.probe(ProbeInput(host=host)))
     assert {fact.state for fact in facts.values()} == {State.ABSENT}
     assert not (tmp_path / "started").exists()
     assert [name for name in facts if not is_known(name)] == []
@@ -50,7 +50,7 @@ def test_a_mac(tmp_path: Path, chip: str, family: str) -> None:
         {"sysctl": f"echo '{chip}'", "sw_vers": "echo 1.0"},
         platform="darwin",
     )
-    assert values(facts_of(metal.probe(Scene(host=host)))) == {
+    assert values(facts_of(metal.probe(ProbeInput(host=host)))) == {
         "metal.macos": "15.6.1",
         "metal.chip": chip,
         "metal.family": family,
@@ -68,7 +68,9 @@ def test_a_mac(tmp_path: Path, chip: str, family: str) -> None:
 def test_a_chip_outside_the_table(tmp_path: Path, chip: str, state: State) -> None:
     facts = facts_of(
         metal.probe(
-            Scene(host=made_host(tmp_path, tools={"sysctl": f"echo '{chip}'"}, platform="darwin"))
+            ProbeInput(
+                host=made_host(tmp_path, tools={"sysctl": f"echo '{chip}'"}, platform="darwin")
+            )
         )
     )
     assert (facts["metal.chip"].value, facts["metal.family"].state) == (chip, state)
@@ -78,14 +80,14 @@ def test_sw_vers_stands_in_for_the_file(tmp_path: Path) -> None:
     host = made_host(
         tmp_path, {_FILE: "bplist00 garbage"}, {"sw_vers": "echo 14.7"}, platform="darwin"
     )
-    assert facts_of(metal.probe(Scene(host=host)))["metal.macos"].value == "14.7"
+    assert facts_of(metal.probe(ProbeInput(host=host)))["metal.macos"].value == "14.7"
 
 
 @pytest.mark.parametrize("body", ["exit 1", "head -c 300 /dev/zero; exit 1"])
 def test_what_is_not_told_is_unknown(tmp_path: Path, body: str) -> None:
     facts = facts_of(
         metal.probe(
-            Scene(
+            ProbeInput(
                 host=made_host(tmp_path, tools={"sysctl": body, "sw_vers": body}, platform="darwin")
             )
         )

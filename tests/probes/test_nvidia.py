@@ -17,7 +17,7 @@ from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import nvidia
 from doctor.observe.probes.nvidia.files import driver_files
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import BABBLE, HANG, facts_of, made_host, put, script, values
 
 _CLOSED = (
@@ -134,12 +134,12 @@ def no_nvml(tmp_path: Path) -> str:
 
 
 def _seen(host: Host, patience: float = 2.0) -> dict[str, object]:
-    return values(facts_of(nvidia.probe(Scene(host=host), patience=patience)))
+    return values(facts_of(nvidia.probe(ProbeInput(host=host), patience=patience)))
 
 
 def test_without_nvidia_nothing_is_started(tmp_path: Path) -> None:
     host = made_host(tmp_path, tools={"nvidia-smi": f"touch {tmp_path}/started"})
-    facts = facts_of(nvidia.probe(Scene(host=host)))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host)))
     assert values(facts) == {
         "nvidia.gpu_present": False,
         "nvidia.smi": str(tmp_path / "root/tools/nvidia-smi"),
@@ -182,7 +182,7 @@ def test_nvml_tells_everything(tmp_path: Path, fake_nvml: Path) -> None:
     host = made_host(
         tmp_path, _DRIVER, {"nvidia-smi": HANG}, env={"LD_LIBRARY_PATH": str(fake_nvml)}
     )
-    facts = facts_of(nvidia.probe(Scene(host=host)))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host)))
     seen = values(facts)
     assert seen["nvidia.driver_version"] == "535.104.05"
     assert seen["nvidia.cuda_version"] == "12.8"
@@ -252,7 +252,7 @@ def test_an_nvml_that_hangs_costs_what_only_it_knows(tmp_path: Path, fake_nvml: 
         tmp_path, files, tools, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_AT": "-1"}
     )
     started = time.monotonic()
-    facts = facts_of(nvidia.probe(Scene(host=host), patience=0.7))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host), patience=0.7))
     assert time.monotonic() - started < 50
     assert "did not answer within 0.7 s" in facts["nvidia.gpus"].why
     seen = values(facts)
@@ -270,7 +270,7 @@ def test_a_gpu_that_hangs_costs_itself_alone(tmp_path: Path, fake_nvml: Path) ->
         _DRIVER,
         env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "3", "NVML_HANGS_AT": "1"},
     )
-    facts = facts_of(nvidia.probe(Scene(host=host), patience=0.7))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host), patience=0.7))
     assert facts["nvidia.gpu_errors"].value == ["GPU 1: NVML did not answer within 0.7 s"]
     assert [gpu.get("error") for gpu in facts["nvidia.gpus"].value] == [
         *(
@@ -286,7 +286,7 @@ def test_who_a_gpu_is_outlives_a_hang_over_how_it_is(tmp_path: Path, fake_nvml: 
     host = made_host(
         tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_LATE": "0"}
     )
-    gpus = facts_of(nvidia.probe(Scene(host=host), patience=0.7))["nvidia.gpus"].value
+    gpus = facts_of(nvidia.probe(ProbeInput(host=host), patience=0.7))["nvidia.gpus"].value
     assert [(gpu["name"], gpu.get("error")) for gpu in gpus] == [
         ("NVIDIA B200", "NVML did not answer within 0.7 s"),
         ("NVIDIA L4", None),
@@ -295,7 +295,9 @@ def test_who_a_gpu_is_outlives_a_hang_over_how_it_is(tmp_path: Path, fake_nvml: 
 
 def test_gpus_that_wake_one_after_another_are_waited_for(tmp_path: Path, fake_nvml: Path) -> None:
     env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "8", "NVML_SLEEPS": "300"}
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env)), patience=1.5))
+    facts = facts_of(
+        nvidia.probe(ProbeInput(host=made_host(tmp_path, _DRIVER, env=env)), patience=1.5)
+    )
     assert [gpu["name"] for gpu in facts["nvidia.gpus"].value] == [
         "NVIDIA B200",
         *["NVIDIA L4"] * 7,
@@ -315,14 +317,14 @@ def test_a_lost_gpu_is_named_by_its_place_on_the_bus(tmp_path: Path, fake_nvml: 
         "NVML_CODE": "15",
     }
     # The fake gives the second GPU the address 0000:0b:00.0, which it does not come to say.
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, files, env=env))))
+    facts = facts_of(nvidia.probe(ProbeInput(host=made_host(tmp_path, files, env=env))))
     assert facts["nvidia.gpu_errors"].value == ["GPU 1 (0000:0b:00.0): GPU is lost"]
     assert [gpu["name"] for gpu in facts["nvidia.gpus"].value] == ["NVIDIA B200", None, "NVIDIA L4"]
 
 
 def test_a_gpu_that_the_job_was_not_given_is_no_fault(tmp_path: Path, fake_nvml: Path) -> None:
     env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_FAILS_AT": "0", "NVML_CODE": "4"}
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env))))
+    facts = facts_of(nvidia.probe(ProbeInput(host=made_host(tmp_path, _DRIVER, env=env))))
     assert facts["nvidia.gpu_errors"].state is State.ABSENT
     assert [gpu["index"] for gpu in facts["nvidia.visible"].value] == [1]
 
@@ -330,7 +332,7 @@ def test_a_gpu_that_the_job_was_not_given_is_no_fault(tmp_path: Path, fake_nvml:
 @pytest.mark.parametrize("call", ["CudaDriverVersion", "Name"])
 def test_a_refused_call_costs_its_own_answer(tmp_path: Path, fake_nvml: Path, call: str) -> None:
     env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_REFUSES": call, "NVML_CODE": "12"}
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env))))
+    facts = facts_of(nvidia.probe(ProbeInput(host=made_host(tmp_path, _DRIVER, env=env))))
     assert [gpu["capability"] for gpu in facts["nvidia.gpus"].value] == ["10.0", "8.9"]
     assert facts["nvidia.nvml"].state is State.ABSENT
     lost = (
@@ -369,7 +371,7 @@ def test_a_library_without_a_driver_is_no_driver(tmp_path: Path, fake_nvml: Path
         tmp_path,
         env={"LD_LIBRARY_PATH": str(library.parent), "NVML_FAILS_AT": "-1", "NVML_CODE": "9"},
     )
-    facts = facts_of(nvidia.probe(Scene(host=host)))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host)))
     assert {facts[f"nvidia.{name}"].state for name in ("driver_version", "gpus", "nvml")} == {
         State.ABSENT
     }
@@ -379,7 +381,7 @@ def test_what_nvml_complains_about_is_kept(tmp_path: Path, fake_nvml: Path) -> N
     host = made_host(
         tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_FAILS_AT": "-1"}
     )
-    facts = facts_of(nvidia.probe(Scene(host=host)))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host)))
     assert facts["nvidia.nvml"].value == "Driver/library version mismatch"
     assert "Driver/library version mismatch" in facts["nvidia.visible"].why
 
@@ -410,7 +412,7 @@ def test_a_bad_nvidia_smi_costs_the_gpus_alone(
     tmp_path: Path, no_nvml: str, body: str, why: str
 ) -> None:
     host = made_host(tmp_path, _DRIVER, {"nvidia-smi": body}, env={"LD_LIBRARY_PATH": no_nvml})
-    facts = facts_of(nvidia.probe(Scene(host=host), patience=0.5))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host), patience=0.5))
     assert why in facts["nvidia.gpus"].why
     assert facts["nvidia.driver_version"].value == "535.104.05"
 
@@ -419,7 +421,7 @@ def test_a_capability_that_smi_does_not_know_is_unknown(tmp_path: Path, no_nvml:
     smi = "echo '0, Quadro K620, [N/A], 2048, [N/A], 470.256.02'"
     facts = facts_of(
         nvidia.probe(
-            Scene(
+            ProbeInput(
                 host=made_host(
                     tmp_path, _DRIVER, {"nvidia-smi": smi}, env={"LD_LIBRARY_PATH": no_nvml}
                 )
@@ -435,7 +437,7 @@ def test_wsl_has_a_driver_that_proc_does_not_show(tmp_path: Path, fake_nvml: Pat
     files: dict[str, str | bytes] = {"/dev/dxg": "", "/usr/lib/wsl/lib/libcuda.so.1": ""}
     host = made_host(tmp_path, files, env={"LD_LIBRARY_PATH": str(fake_nvml)})
     script(tmp_path / "root/usr/lib/wsl/lib/nvidia-smi", ":")
-    facts = facts_of(nvidia.probe(Scene(host=host)))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host)))
     assert (facts["nvidia.gpu_present"].value, facts["nvidia.driver_branch"].value) == (True, 570)
     assert facts["nvidia.smi"].value == str(tmp_path / "root/usr/lib/wsl/lib/nvidia-smi")
     assert "not in the loader's cache" in facts["nvidia.libcuda"].source
@@ -576,7 +578,9 @@ def test_device_files_are_compared_with_the_numbers_of_the_driver(
 
 def test_a_library_that_only_nixos_finds_is_no_missing_library(tmp_path: Path) -> None:
     facts = facts_of(
-        nvidia.probe(Scene(host=made_host(tmp_path, {"/run/opengl-driver/lib/libcuda.so.1": ""})))
+        nvidia.probe(
+            ProbeInput(host=made_host(tmp_path, {"/run/opengl-driver/lib/libcuda.so.1": ""}))
+        )
     )
     assert facts["nvidia.libcuda"].state is State.UNKNOWN
 
@@ -590,7 +594,7 @@ def test_an_error_of_a_gpu_that_is_hidden_is_nobodys_business(
         "NVML_CODE": "15",
         "CUDA_VISIBLE_DEVICES": "GPU-1",
     }
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env))))
+    facts = facts_of(nvidia.probe(ProbeInput(host=made_host(tmp_path, _DRIVER, env=env))))
     assert len(facts["nvidia.gpus"].value) == 2
     assert (facts["nvidia.gpu_errors"].state, len(facts["nvidia.visible"].value)) == (
         State.ABSENT,
@@ -611,7 +615,7 @@ def test_nvml_complains_beside_a_gpu_that_nothing_drives(tmp_path: Path, fake_nv
         files,
         env={"LD_LIBRARY_PATH": str(library.parent), "NVML_FAILS_AT": "-1", "NVML_CODE": "9"},
     )
-    facts = facts_of(nvidia.probe(Scene(host=host)))
+    facts = facts_of(nvidia.probe(ProbeInput(host=host)))
     assert facts["nvidia.nvml"].state is State.PRESENT
     assert facts["nvidia.driver_version"].state is State.ABSENT
 
@@ -669,7 +673,7 @@ def test_a_compatibility_library_comes_first(tmp_path: Path) -> None:
     }
     facts = facts_of(
         nvidia.probe(
-            Scene(
+            ProbeInput(
                 host=made_host(tmp_path, files, env={"LD_LIBRARY_PATH": "/usr/local/cuda/compat"})
             )
         )

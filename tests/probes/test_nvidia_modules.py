@@ -11,7 +11,7 @@ from doctor.host import Host
 from doctor.model.facts import State
 from doctor.observe.probes import nvidia
 from doctor.observe.probes.nvidia.modules import of_modules
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, made_host, values
 
 _DEVICE = "/sys/bus/pci/devices/0000:01:00.0"
@@ -34,7 +34,7 @@ install nvidia /sbin/modprobe -i nvidia-current
 
 def _seen(folder: Path, files: dict[str, str | bytes]) -> dict[str, object]:
     return values(
-        facts_of(nvidia.probe(Scene(host=made_host(folder, {**_CARD, **_KERNEL, **files}))))
+        facts_of(nvidia.probe(ProbeInput(host=made_host(folder, {**_CARD, **_KERNEL, **files}))))
     )
 
 
@@ -156,7 +156,7 @@ def test_a_module_that_refused_the_only_card_and_left(tmp_path: Path) -> None:
 
 def test_a_container_shows_no_modules(tmp_path: Path) -> None:
     files = {**_CARD, "/proc/sys/kernel/osrelease": "6.8.0-90-generic\n"}
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, files))))
+    facts = facts_of(nvidia.probe(ProbeInput(host=made_host(tmp_path, files))))
     assert facts["nvidia.module_file"].state is State.UNKNOWN
 
 
@@ -202,7 +202,9 @@ def test_what_switches_a_gpu_off_is_asked_where_pci_shows_none(
     tmp_path: Path, path: str, text: str, tool: str, switcher: str | None
 ) -> None:
     tools = {name: "exit 9" for name in (tool, switcher) if name}
-    found = values(facts_of(nvidia.probe(Scene(host=made_host(tmp_path, {path: text}, tools)))))
+    found = values(
+        facts_of(nvidia.probe(ProbeInput(host=made_host(tmp_path, {path: text}, tools))))
+    )
     assert found["nvidia.switched_off_by"] == [path]
     assert found.get("nvidia.switcher") == switcher
     assert "nvidia.switched_off_by" not in _seen(tmp_path, {path: text})
@@ -222,7 +224,7 @@ def test_a_machine_without_card_and_driver_reads_no_rule(
             return ask(self, path, *rest, **more)
 
         monkeypatch.setattr(Host, name, watched)
-    assert "nvidia.switched_off_by" not in values(facts_of(nvidia.probe(Scene(host=host))))
+    assert "nvidia.switched_off_by" not in values(facts_of(nvidia.probe(ProbeInput(host=host))))
     assert opened
     assert not [path for path in opened if "udev" in path or "modprobe" in path or "prime" in path]
 
@@ -238,7 +240,7 @@ def test_a_machine_without_card_and_driver_reads_no_rule(
 )
 def test_what_leaves_a_gpu_on(tmp_path: Path, path: str, text: str) -> None:
     host = made_host(tmp_path, {path: text}, {"prime-select": "echo intel"})
-    assert "nvidia.switched_off_by" not in values(facts_of(nvidia.probe(Scene(host=host))))
+    assert "nvidia.switched_off_by" not in values(facts_of(nvidia.probe(ProbeInput(host=host))))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from doctor.model.facts import value_of
 from doctor.observe.binaries import drm
 from doctor.observe.probes import amd, environment, intel
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, made_host, put, values
 
 CPU = "cpu_cores_count 96\nsimd_count 0\ngfx_target_version 0\n"
@@ -33,7 +33,7 @@ SERVER = {
 
 
 def seen(folder: Path, probe: object, files: dict[str, str]) -> dict[str, object]:
-    return values(facts_of(probe.probe(Scene(host=made_host(folder, files)))))  # type: ignore[attr-defined]
+    return values(facts_of(probe.probe(ProbeInput(host=made_host(folder, files)))))  # type: ignore[attr-defined]
 
 
 def test_what_kfd_lists(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_device_files_that_this_user_may_not_open_name_their_group(tmp_path: Pat
     group = os.stat(host.at("/dev/kfd")).st_gid  # noqa: PTH116
     put(host.at("/etc/group"), f"root:x:0:\nrender:x:{group}:\n")
     host.at("/dev/kfd").chmod(0o460)
-    facts = values(facts_of(amd.probe(Scene(host=host))))
+    facts = values(facts_of(amd.probe(ProbeInput(host=host))))
     assert (facts["amd.kfd"], facts["amd.render"], facts["amd.groups_missing"]) == (
         "no permission",
         "usable",
@@ -152,7 +152,7 @@ def test_gpus_of_intel_on_which_one_computes(
 ) -> None:
     host = made_host(tmp_path, on_bus(address, device))
     (host.at(_PCI) / address / "driver").symlink_to("../../../bus/pci/drivers/xe")
-    facts = values(facts_of(intel.probe(Scene(host=host))))
+    facts = values(facts_of(intel.probe(ProbeInput(host=host))))
     assert facts["intel.gpu_present"] is computes
     if computes:
         assert facts["intel.gpus"] == [
@@ -178,7 +178,7 @@ def test_the_level_zero_driver_tells_its_version_by_its_file(tmp_path: Path) -> 
     for folder in ("x86_64-linux-gnu", "aarch64-linux-gnu"):
         link = host.at("/usr/lib") / folder / "libze_intel_gpu.so.1"
         link.symlink_to("libze_intel_gpu.so.1.3.27642")
-    facts = values(facts_of(intel.probe(Scene(host=host))))
+    facts = values(facts_of(intel.probe(ProbeInput(host=host))))
     assert facts["intel.level_zero_version"] == "1.3.27642"
 
 
@@ -198,7 +198,7 @@ def test_a_gpu_that_this_kernel_does_not_serve_by_itself(tmp_path: Path) -> None
     words = "Your graphics device 56a0 is not properly supported by i915 in this kernel version."
     log = f"4,9,3,-;i915 0000:03:00.0: {words} To force driver probe anyway, use i915.force_probe\n"
     host = made_host(tmp_path, {**on_bus("0000:03:00.0", "0x56a0"), "/dev/kmsg": log})
-    facts = values(facts_of(intel.probe(Scene(host=host))))
+    facts = values(facts_of(intel.probe(ProbeInput(host=host))))
     assert str(facts["intel.kernel_older"]).startswith(words)
 
 
@@ -229,7 +229,7 @@ def test_a_card_that_kfd_left_out(tmp_path: Path, nodes: dict[str, str], said: s
         },
     )
     (host.at(_PCI) / "0000:05:00.0/driver").symlink_to("../../../bus/pci/drivers/amdgpu")
-    facts = values(facts_of(amd.probe(Scene(host=host))))
+    facts = values(facts_of(amd.probe(ProbeInput(host=host))))
     assert facts.get("amd.left_out") == said
     assert facts.get("amd.unlisted") == (["0000:05:00.0 (1002:744c)"] if said else None)
 
@@ -241,11 +241,11 @@ def test_a_card_of_intel_whose_firmware_is_missing(tmp_path: Path) -> None:
         "failed with error -2\n"
     )
     host = made_host(tmp_path, {**on_bus("0000:03:00.0", "0xe20b"), "/dev/kmsg": log})
-    facts = values(facts_of(intel.probe(Scene(host=host))))
+    facts = values(facts_of(intel.probe(ProbeInput(host=host))))
     assert facts["intel.undriven"] == ["0000:03:00.0 (8086:e20b)"]
     assert facts["intel.firmware_missing"] == ["xe/bmg_guc_70.bin"]
     (host.at(_PCI) / "0000:03:00.0/driver").symlink_to("../../../bus/pci/drivers/xe")
-    assert "intel.undriven" not in values(facts_of(intel.probe(Scene(host=host))))
+    assert "intel.undriven" not in values(facts_of(intel.probe(ProbeInput(host=host))))
 
 
 def test_a_line_that_keeps_amdgpu_away(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_package_that_apt_may_change(tmp_path: Path) -> None:
 def test_where_a_variable_is_set(tmp_path: Path, path: str, line: str, found: bool) -> None:
     files = {path: f"# first\n{line}\n"}
     env = {"HOME": "/home/me", "HIP_VISIBLE_DEVICES": "1"}
-    facts = dict(environment.probe(Scene(host=made_host(tmp_path, files, env=env))))
+    facts = dict(environment.probe(ProbeInput(host=made_host(tmp_path, files, env=env))))
     said = value_of(facts, "set_in.HIP_VISIBLE_DEVICES")
     assert said == (f"{path}, line 2" if found else None)
     assert value_of(facts, "set_in.CUDA_VISIBLE_DEVICES") is None

@@ -7,14 +7,14 @@ from pathlib import Path
 from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.observe.probes.own_kernels import probe
-from doctor.observe.scene import Distribution, Scene
+from doctor.observe.scene import Distribution, ProbeInput
 
 KERNEL = "import triton\n\n\n@triton.jit\ndef copy(x):\n    pass\n"
 
 
 def seen(project: Path, torch: str = "2.5.1+cpu") -> Fact | None:
     torch_here = Distribution(name="torch", version=torch, folder=project)
-    scene = Scene(host=Host(), distributions=(torch_here,), project=project)
+    scene = ProbeInput(host=Host(), distributions=(torch_here,), project=project)
     return dict(probe(scene)).get("project.triton_kernels")
 
 

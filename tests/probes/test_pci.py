@@ -10,7 +10,7 @@ from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import pci
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, made_host, put
 
 _GPU, _BRIDGE = "0000:02:00.0", "0000:00:01.0"
@@ -45,7 +45,7 @@ def _machine(folder: Path, configuration: bytes) -> Host:
 
 
 def _acs(host: Host) -> Fact:
-    return facts_of(pci.probe(Scene(host=host)))["host.acs"]
+    return facts_of(pci.probe(ProbeInput(host=host)))["host.acs"]
 
 
 @pytest.mark.parametrize("before", [0, 0x0001])
@@ -106,10 +106,14 @@ def test_virtual_machines(
     tmp_path: Path, files: dict[str, str | bytes], virtual: bool | None
 ) -> None:
     assert (
-        facts_of(pci.probe(Scene(host=made_host(tmp_path, files))))["host.virtual_machine"].value
+        facts_of(pci.probe(ProbeInput(host=made_host(tmp_path, files))))[
+            "host.virtual_machine"
+        ].value
         is virtual
     )
 
 
 def test_every_fact_has_a_name_in_the_vocabulary() -> None:
-    assert [name for name in facts_of(pci.probe(Scene(host=Host()))) if not is_known(name)] == []
+    assert [
+        name for name in facts_of(pci.probe(ProbeInput(host=Host()))) if not is_known(name)
+    ] == []

@@ -10,12 +10,12 @@ import pytest
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import python
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, seen_of, site_of
 
 
-def _values(scene: Scene) -> dict[str, object]:
+def _values(scene: ProbeInput) -> dict[str, object]:
     facts = facts_of(python.probe(scene))
     assert not [name for name in facts if not is_known(name)]
     return values(facts)

@@ -11,7 +11,7 @@ from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import rust
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import BABBLE, HANG, facts_of, made_host, put, script, values
 
 _STABLE = "stable-x86_64-unknown-linux-gnu"
@@ -41,7 +41,7 @@ def _seen(host: Host, workspace: Path | None = None, *, patience: float = 2.0) -
     # Only PATH and RUSTUP_HOME are looked at, and both lie in the made-up machine: no path needs
     # another root.
     whole = Host(env=host.env, cwd=host.cwd)
-    return facts_of(rust.probe(Scene(host=whole, workspace=workspace), patience=patience))
+    return facts_of(rust.probe(ProbeInput(host=whole, workspace=workspace), patience=patience))
 
 
 def test_neither_rust_nor_workspace(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from doctor.observe.probes import services
 from doctor.observe.probes.nvidia.confidential import confidential
 from doctor.observe.probes.nvidia.modules import unplaced
 from doctor.observe.probes.nvidia.xid import kernel_log
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from tests.hosts import made_host, script
 
 _STARTED = {"INVOCATION_ID": "5d0c", "SYSTEMD_EXEC_PID": "204"}
@@ -37,7 +37,7 @@ def test_who_runs_this_process(
     told: tuple[bool | None, str | None, bool | None],
 ) -> None:
     files = {"/proc/self/cgroup": groups, "/proc/self/mountinfo": mounts}
-    facts = dict(services.probe(Scene(host=made_host(tmp_path, files, env=env))))
+    facts = dict(services.probe(ProbeInput(host=made_host(tmp_path, files, env=env))))
     assert tuple(value_of(facts, f"host.{n}") for n in ("service", "unit", "private_dev")) == told
 
 

@@ -15,7 +15,7 @@ from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
 from doctor.observe.installed.distributions import installed
 from doctor.observe.probes import toolkit as toolkit_probe
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.observe.targets import describe
 from tests.hosts import (
     BABBLE,
@@ -77,7 +77,7 @@ def seen(
     held = distributions(python, packages) if python else ()
     return facts_of(
         toolkit_probe.probe(
-            Scene(host=host, interpreter=python, distributions=held), patience=patience
+            ProbeInput(host=host, interpreter=python, distributions=held), patience=patience
         )
     )
 
@@ -429,7 +429,7 @@ def test_a_real_toolkit(nvcc_python: Path, toolkit_copy: Path, gone: str | None)
         (toolkit_copy / gone).unlink()
     host = Host(env={**os.environ, "CUDA_HOME": str(toolkit_copy)})
     python = describe(host, nvcc_python)
-    scene = Scene(host=host, interpreter=python, distributions=installed(python.path))
+    scene = ProbeInput(host=host, interpreter=python, distributions=installed(python.path))
     facts = facts_of(toolkit_probe.probe(scene))
     assert facts["cuda.missing"].value == ([gone] if gone else None)
     assert facts["cuda.nvcc_version"].value.startswith("13.0.")
@@ -452,7 +452,7 @@ def test_pips_real_toolkit(nvcc_python: Path) -> None:
     python = describe(host, nvcc_python)
     facts = facts_of(
         toolkit_probe.probe(
-            Scene(host=host, interpreter=python, distributions=installed(python.path))
+            ProbeInput(host=host, interpreter=python, distributions=installed(python.path))
         )
     )
     kit = next(kit for kit in facts["cuda.toolkits"].value if kit["origin"] == "pip")
@@ -481,4 +481,4 @@ def test_an_inner_header_is_missed_where_another_asks_for_it(
 
 def test_a_folder_with_nothing_but_the_compatibility_library_is_no_toolkit(tmp_path: Path) -> None:
     host = made_host(tmp_path, {"/usr/local/cuda/compat/libcuda.so.1": ""})
-    assert "cuda.home" not in values(facts_of(toolkit_probe.probe(Scene(host=host))))
+    assert "cuda.home" not in values(facts_of(toolkit_probe.probe(ProbeInput(host=host))))

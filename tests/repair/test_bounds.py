@@ -31,7 +31,7 @@ from doctor.repair.lists import Bound, lists_of
 from doctor.repair.other_releases import along
 from doctor.repair.prove import Attempted, _within_lists, without_held
 from doctor.repair.real import of_original, of_plan
-from doctor.repair.releases import Shelf
+from doctor.repair.releases import AvailableReleases
 from doctor.repair.requests import FixRequest, Original
 
 _HERE = {"openai": "1.50.0", "pandas": "2.0.3", "numpy": "1.26.4", "coverage": "6.5.0"}
@@ -124,7 +124,7 @@ def test_a_major_release_is_a_leap_only_upwards() -> None:
     down = Change(name="hub", before="1.33.0", after="0.36.2")
     assert leaps((up, down), ["transformers"])
     assert not leaps((up, down), ["hub"])
-    shelf = Shelf({"pandas": "2.2.3"}, {}, {}, Host())
+    shelf = AvailableReleases({"pandas": "2.2.3"}, {}, {}, Host())
     assert shelf.bound("pandas", up=True, leap=False) == ">2.2.3,<3"
     assert shelf.bound("pandas", up=False, leap=False) == "<2.2.3"
 

@@ -20,7 +20,7 @@ from doctor.analyzers.former_names import (
     tables,
     torch_itself,
 )
-from doctor.analyzers.former_names.rows import Edit, Former
+from doctor.analyzers.former_names.rows import Edit, FormerName
 from doctor.analyzers.inventory import NAME, Caller, Inventory, caller_of, distinct
 from doctor.base.patterns import compile_pattern
 from doctor.model.events import Event
@@ -54,7 +54,7 @@ def explain(case: Case) -> Iterator[Explanation]:
                 break
 
 
-def _is_near(case: Case, event: Event, row: Former) -> bool:
+def _is_near(case: Case, event: Event, row: FormerName) -> bool:
     """Say whether the lines above an event show what a row asks for."""
     if not row.near:
         return True
@@ -64,7 +64,7 @@ def _is_near(case: Case, event: Event, row: Former) -> bool:
 
 
 def _explanation(
-    case: Case, event: Event, row: Former, groups: Mapping[str, str], inventory: Inventory
+    case: Case, event: Event, row: FormerName, groups: Mapping[str, str], inventory: Inventory
 ) -> Explanation:
     values = defaultdict(str, {name: value or "" for name, value in groups.items()})
     caller = caller_of(case, event, row.package or values.get("root", ""))
@@ -114,7 +114,7 @@ def _newer(distribution: str) -> Recipe:
     )
 
 
-def _back(row: Former, python: str | None) -> Iterator[Recipe]:
+def _back(row: FormerName, python: str | None) -> Iterator[Recipe]:
     """Yield the way back to the releases that the old code is made for."""
     if row.python and (not row.pins or (python and _later(python, row.python))):
         make, install = offers.environment(row.python)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.analyzers.former_names.rows import Edit, Former
+from doctor.analyzers.former_names.rows import Edit, FormerName
 from doctor.model.issues import Action, Option, Recipe
 
 _OLD_GYM = ("gym==0.25.2", "numpy<1.24")
@@ -28,8 +28,8 @@ _GYM = (
 )
 
 
-ROWS: tuple[Former, ...] = (
-    Former(
+ROWS: tuple[FormerName, ...] = (
+    FormerName(
         "too many values to unpack",
         r"too many values to unpack \(expected 2\)",
         "gym expects two values from reset(), and the environment gives its picture alone",
@@ -40,7 +40,7 @@ ROWS: tuple[Former, ...] = (
         near=r"[/\\]gym[/\\]wrappers[/\\]|obs, info = self\.env\.reset\("
         r"|self\.reset_infos\[env_idx\] = ",
     ),
-    Former(
+    FormerName(
         "too many values to unpack",
         r"too many values to unpack \(expected 2\)",
         "The program expects two values from reset(), and this gym gives the state alone",
@@ -49,7 +49,7 @@ ROWS: tuple[Former, ...] = (
         near=r"= ?\(?(?:self\.)?\w{0,12}env\w{0,12}\.reset\(",
         recipes=(_GYM_NEWER,),
     ),
-    Former(
+    FormerName(
         "too many values to unpack",
         r"too many values to unpack \(expected 4\)",
         "step() gives five values in this gym, and the program expects four",
@@ -59,7 +59,7 @@ ROWS: tuple[Former, ...] = (
         python="3.10",
         near=r"\.step\(",
     ),
-    Former(
+    FormerName(
         "not enough values to unpack",
         r"not enough values to unpack \(expected 5, got 4\)",
         "step() gives four values in this gym or environment, and five are expected",
@@ -69,7 +69,7 @@ ROWS: tuple[Former, ...] = (
         near=r"\.step\(",
         recipes=(_GYM_NEWER,),
     ),
-    Former(
+    FormerName(
         "(got tuple)",
         r"expected np\.ndarray \(got tuple\)",
         "The state of the environment is a pair in this gym, and the program takes it for an array",
@@ -79,7 +79,7 @@ ROWS: tuple[Former, ...] = (
         python="3.10",
         near=r"from_numpy\(.{0,30}(?:state|obs)|\w{0,12}env\w{0,12}\.(?:reset|step)\(|[/\\]gym",
     ),
-    Former(
+    FormerName(
         "inhomogeneous shape",
         r"inhomogeneous shape after 1 dimensions?\. The detected shape was \(\d{1,4},\) \+ "
         r"inhomogeneous part",
@@ -90,7 +90,7 @@ ROWS: tuple[Former, ...] = (
         python="3.10",
         near=r"\benv\.reset\(|state\b.{0,40}(?:np\.array|torch\.)|np\.(?:array|float32)\(\[?state",
     ),
-    Former(
+    FormerName(
         "has no attribute 'seed'",
         r"'(?P<name>\w{2,40})' object has no attribute 'seed'",
         "gym 0.26 and gymnasium have no {name}.seed()",
@@ -100,7 +100,7 @@ ROWS: tuple[Former, ...] = (
         python="3.10",
         near=r"env\w{0,8}\.seed\(",
     ),
-    Former(
+    FormerName(
         "NamespaceNotFound",
         r"Namespace ALE not found",
         "The games of Atari are not installed for this gym",

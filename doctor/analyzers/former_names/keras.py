@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from doctor.analyzers.former_names.rows import Edit, Former
+from doctor.analyzers.former_names.rows import Edit, FormerName
 from doctor.model.issues import Action, Option, Recipe
 
 _KERAS_MOVED = ("tensorflow/keras-other-release",)
 
 
-def _keras(pattern: str, title: str, before: str, after: str) -> Former:
-    return Former(
+def _keras(pattern: str, title: str, before: str, after: str) -> FormerName:
+    return FormerName(
         "keras",
         pattern,
         title,
@@ -21,8 +21,8 @@ def _keras(pattern: str, title: str, before: str, after: str) -> Former:
     )
 
 
-ROWS: tuple[Former, ...] = (
-    Former(
+ROWS: tuple[FormerName, ...] = (
+    FormerName(
         "has no attribute 'tf'",
         r"module 'keras(?:\.api\._v2\.keras|\.src)?\.backend' has no attribute 'tf'",
         "keras.backend no longer hands out TensorFlow as K.tf",
@@ -39,7 +39,7 @@ ROWS: tuple[Former, ...] = (
         python="3.7",
         contradicts=_KERAS_MOVED,
     ),
-    Former(
+    FormerName(
         "has no attribute 'decode'",
         r"'str' object has no attribute 'decode'",
         "h5py 3 gives text where this old Keras expects bytes",
@@ -50,7 +50,7 @@ ROWS: tuple[Former, ...] = (
         python="3.8",
         near=r"keras_version|model_config|hdf5_format|saving\.py|topology\.py|load_weights|f\.attrs",
     ),
-    Former(
+    FormerName(
         "'lr'",
         r"\b(?P<name>Adam|SGD|RMSprop|Adagrad|Adadelta|Adamax|Nadam|Ftrl|Optimizer)\b.{0,40}"
         r"unexpected keyword argument 'lr'",
@@ -60,7 +60,7 @@ ROWS: tuple[Former, ...] = (
         package="keras",
     ),
     *(
-        Former(
+        FormerName(
             "predict_",
             rf"'(?:Sequential|Functional|Model)' object has no attribute '(?P<name>{old})'",
             "TensorFlow 2.6 dropped {name}()",
@@ -77,7 +77,7 @@ ROWS: tuple[Former, ...] = (
             ("predict_proba", "model.predict(x)", ""),
         )
     ),
-    Former(
+    FormerName(
         "_generator'",
         r"object has no attribute '(?P<name>fit|evaluate|predict)_generator'",
         "Keras dropped {name}_generator()",
@@ -85,7 +85,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("model.{name}_generator(g)", "model.{name}(g)"),),
         package="keras",
     ),
-    Former(
+    FormerName(
         "KeyError",
         r"KeyError: '(?P<name>(?P<of>val_|)acc)'",
         "Keras calls the accuracy {of}accuracy, and no longer {name}",
@@ -100,7 +100,7 @@ ROWS: tuple[Former, ...] = (
         package="keras",
         near=r"(?i)keras|history|tensorflow",
     ),
-    Former(
+    FormerName(
         "not understood",
         r"Keyword argument not understood: '?,? ?'?(?P<name>groups|ragged|synchronized|keepdims"
         r"|interpolation|batch_shape|value_range)",
@@ -114,7 +114,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
     ),
-    Former(
+    FormerName(
         "'ragged'",
         r"__init__\(\) got an unexpected keyword argument 'ragged'",
         "The saved model is of tf.keras, and the standalone Keras loads it",
@@ -127,7 +127,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="keras",
     ),
-    Former(
+    FormerName(
         "Unknown layer: ",
         r"Unknown layer: '?(?P<name>Functional)",
         "The saved model was made with TensorFlow 2.4 or newer, and an older one loads it",
@@ -192,7 +192,7 @@ ROWS: tuple[Former, ...] = (
         "from keras.preprocessing.{name} import load_img",
         "from tensorflow.keras.preprocessing.{name} import load_img",
     ),
-    Former(
+    FormerName(
         "tensorflow.examples",
         r"No module named 'tensorflow\.examples",
         "TensorFlow 2 brings no tutorials any more",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.analyzers.former_names.rows import Edit, Former
+from doctor.analyzers.former_names.rows import Edit, FormerName
 from doctor.model.issues import Action, Option, Recipe
 
 _OPENCV = Recipe(
@@ -17,8 +17,8 @@ _OPENCV = Recipe(
 )
 
 
-ROWS: tuple[Former, ...] = (
-    Former(
+ROWS: tuple[FormerName, ...] = (
+    FormerName(
         "getsize",
         r"'(?:FreeTypeFont|ImageFont|TransposedFont)' object has no attribute "
         r"'(?P<name>getsize|getsize_multiline|getoffset)'",
@@ -37,7 +37,7 @@ ROWS: tuple[Former, ...] = (
         pins=("Pillow<10",),
         python="3.11",
     ),
-    Former(
+    FormerName(
         "textsize",
         r"'ImageDraw' object has no attribute '(?P<name>textsize|multiline_textsize)'",
         "Pillow 10 dropped ImageDraw.{name}()",
@@ -53,7 +53,7 @@ ROWS: tuple[Former, ...] = (
         pins=("Pillow<10",),
         python="3.11",
     ),
-    Former(
+    FormerName(
         "get_cmap",
         r"module 'matplotlib\.cm' has no attribute '(?P<name>get_cmap)'",
         "This matplotlib has no cm.get_cmap()",
@@ -64,7 +64,7 @@ ROWS: tuple[Former, ...] = (
         pins=("matplotlib<3.11,!=3.9.0",),
         python="3.14",
     ),
-    Former(
+    FormerName(
         "style library",
         r"'seaborn(?P<rest>-?[\w-]{0,30})' (?:not found in the style library|is not a valid "
         r"package style)",
@@ -75,7 +75,7 @@ ROWS: tuple[Former, ...] = (
         pins=("matplotlib<3.8",),
         python="3.12",
     ),
-    Former(
+    FormerName(
         "tostring_rgb",
         r"has no attribute 'tostring_rgb'",
         "matplotlib 3.10 dropped tostring_rgb()",
@@ -93,7 +93,7 @@ ROWS: tuple[Former, ...] = (
         pins=("matplotlib<3.10",),
         python="3.13",
     ),
-    Former(
+    FormerName(
         "gca() got an unexpected",
         r"gca\(\) got an unexpected keyword argument 'projection'",
         "matplotlib 3.6 takes no projection in gca()",
@@ -106,14 +106,14 @@ ROWS: tuple[Former, ...] = (
         ),
         package="matplotlib",
     ),
-    Former(
+    FormerName(
         "'normed'",
         r"unexpected keyword argument 'normed'|has no property 'normed'",
         "hist() takes no normed any more",
         "The argument is called density since matplotlib 2.1 and numpy 1.6.",
         (Edit("normed=True", "density=True"),),
     ),
-    Former(
+    FormerName(
         "set_window_title",
         r"'FigureCanvas\w{1,30}' object has no attribute 'set_window_title'",
         "matplotlib 3.6 dropped canvas.set_window_title()",
@@ -126,7 +126,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="matplotlib",
     ),
-    Former(
+    FormerName(
         "cv2",
         r"module 'cv2(?:\.cv2)?' has no attribute '(?P<name>xfeatures2d|face|ximgproc|bgsegm|aruco"
         r"|saliency|dnn_superres|optflow|tracking|legacy|xphoto|TrackerCSRT_create"
@@ -136,7 +136,7 @@ ROWS: tuple[Former, ...] = (
         package="cv2",
         recipes=(_OPENCV,),
     ),
-    Former(
+    FormerName(
         "not enough values to unpack",
         r"not enough values to unpack \(expected 3, got 2\)",
         "cv2.findContours() gives two values since OpenCV 4, where OpenCV 3 gave three",
@@ -149,7 +149,7 @@ ROWS: tuple[Former, ...] = (
         ),
         near=r"findContours",
     ),
-    Former(
+    FormerName(
         "Can't parse '",
         r"Can't parse '(?P<name>\w{1,20})'\. (?:Sequence item with index \d|Input argument)",
         "OpenCV wants whole numbers in {name}",
@@ -162,7 +162,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
     ),
-    Former(
+    FormerName(
         "invalid index to scalar",
         r"invalid index to scalar variable",
         "OpenCV gives plain numbers here, where it gave lists of one number before 4.5.4",
@@ -175,7 +175,7 @@ ROWS: tuple[Former, ...] = (
         ),
         near=r"getUnconnectedOutLayers|\[\s?\w{1,30}\[i?\[?0\]? ?- ?1\]",
     ),
-    Former(
+    FormerName(
         "skimage.measure",
         r"cannot import name '(?P<name>compare_ssim|compare_psnr|compare_mse|compare_nrmse)' from "
         r"'skimage\.measure|module 'skimage\.measure' has no attribute '(?P<name2>compare_\w{3,5})'"
@@ -195,7 +195,7 @@ ROWS: tuple[Former, ...] = (
         pins=("scikit-image<0.18",),
         python="3.8",
     ),
-    Former(
+    FormerName(
         "multichannel",
         r"unexpected keyword argument 'multichannel'",
         "scikit-image takes no multichannel any more",
@@ -205,7 +205,7 @@ ROWS: tuple[Former, ...] = (
         pins=("scikit-image<0.20", "numpy<2"),
         python="3.10",
     ),
-    Former(
+    FormerName(
         "() takes",
         r"\b(?P<name>mel|resample|stft|istft|time_stretch|pitch_shift|melspectrogram|mfcc|load)"
         r"\(\) takes (?:from )?\d (?:to \d )?positional arguments? but \d",
@@ -224,7 +224,7 @@ ROWS: tuple[Former, ...] = (
         python="3.10",
         near=r"librosa|\bmel\(|mel_basis|hop_length|n_fft",
     ),
-    Former(
+    FormerName(
         "librosa",
         r"module 'librosa' has no attribute 'output'|No module named 'librosa\.output'",
         "librosa 0.8 dropped librosa.output",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.analyzers.former_names.rows import Edit, Former
+from doctor.analyzers.former_names.rows import Edit, FormerName
 from doctor.analyzers.recipes import command
 
 _TWO = (
@@ -63,9 +63,9 @@ _GONE = (
     ),
 )
 
-ROWS: tuple[Former, ...] = (
+ROWS: tuple[FormerName, ...] = (
     *(
-        Former(
+        FormerName(
             "NameError",
             rf"NameError: (?:global )?name '(?P<name>{name})' is not defined",
             "{name} is a name of Python 2",
@@ -76,7 +76,7 @@ ROWS: tuple[Former, ...] = (
         for name, before, after in _NAMES
     ),
     *(
-        Former(
+        FormerName(
             "No module named",
             rf"No module named '?(?P<name>{name})'?\s*$",
             "The module {name} is of Python 2",
@@ -87,7 +87,7 @@ ROWS: tuple[Former, ...] = (
         for name, after in _MODULES
     ),
     *(
-        Former(
+        FormerName(
             old,
             rf"(?:module '{module}' has no attribute '(?P<name>{old})'"
             rf"|cannot import name '(?P<name2>{old})'(?: from '{module}'|\s*$))",
@@ -98,7 +98,7 @@ ROWS: tuple[Former, ...] = (
         )
         for module, old, since, before, after in _GONE
     ),
-    Former(
+    FormerName(
         "'dict' object has no",
         r"'dict' object has no attribute 'iter(?P<name>items|values|keys)'",
         "dict.iter{name}() is of Python 2",
@@ -106,7 +106,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("d.iter{name}()", "d.{name}()"),),
         rewriting=_CONVERT,
     ),
-    Former(
+    FormerName(
         "has_key",
         r"'(?:dict|OrderedDict|defaultdict)' object has no attribute 'has_key'",
         "dict.has_key() is of Python 2",
@@ -115,7 +115,7 @@ ROWS: tuple[Former, ...] = (
         rewriting=_CONVERT,
     ),
     *(
-        Former(
+        FormerName(
             old,
             rf"cannot import name '?(?P<name>{old})\b",
             "itertools.{name} is of Python 2",
@@ -130,7 +130,7 @@ ROWS: tuple[Former, ...] = (
             ("ifilter", "ifilter = filter"),
         )
     ),
-    Former(
+    FormerName(
         "SyntaxError",
         r"SyntaxError: (?:Missing parentheses in call to '(?:print|exec)'"
         r"|multiple exception types must be parenthesized)",
@@ -139,7 +139,7 @@ ROWS: tuple[Former, ...] = (
         (Edit('print "text"', 'print("text")'),),
         rewriting=_CONVERT,
     ),
-    Former(
+    FormerName(
         "SyntaxError",
         r"SyntaxError: invalid syntax",
         "async is a word of the language since Python 3.7, and this program uses it as a name",
@@ -147,7 +147,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("x.cuda(async=True)", "x.cuda(non_blocking=True)"),),
         near=r"\(async ?= ?\w|, ?async ?= ?\w",
     ),
-    Former(
+    FormerName(
         "SyntaxError",
         r"SyntaxError: invalid syntax",
         "This TensorFlow is older than Python 3.7: it uses the word async as a name",
@@ -157,28 +157,28 @@ ROWS: tuple[Former, ...] = (
         python="3.7",
         near=r"def TFE_\w{3,40}\([\w, ]{0,40}\basync\)",
     ),
-    Former(
+    FormerName(
         "getchildren",
         r"has no attribute 'getchildren'",
         "Python 3.9 dropped Element.getchildren()",
         "An element is its own list of children since Python 2.7.",
         (Edit("element.getchildren()", "list(element)"),),
     ),
-    Former(
+    FormerName(
         "tostring",
         r"'array\.array' object has no attribute '(?P<name>tostring|fromstring)'",
         "Python 3.9 dropped array.{name}()",
         "The method has another name since Python 3.2.",
         (Edit("x.tostring()", "x.tobytes()", "fromstring became frombytes."),),
     ),
-    Former(
+    FormerName(
         "isAlive",
         r"has no attribute 'isAlive'",
         "Python 3.9 dropped Thread.isAlive()",
         "The method has another name since Python 2.6.",
         (Edit("thread.isAlive()", "thread.is_alive()"),),
     ),
-    Former(
+    FormerName(
         "'encoding'",
         r"(?:JSONDecoder\.|JSONEncoder\.)?__init__\(\) got an unexpected keyword argument "
         r"'encoding'",
@@ -187,14 +187,14 @@ ROWS: tuple[Former, ...] = (
         (Edit('json.load(file, encoding="utf-8")', "json.load(file)"),),
         near=r"json|JSON",
     ),
-    Former(
+    FormerName(
         "invalid mode: '",
         r"ValueError: invalid mode: '(?P<mode>r?U|Ur?|rbU|rU)'",
         "Python 3.11 opens no file in the mode {mode}",
         "All text files are read with universal newlines since Python 3.0.",
         (Edit('open(path, "{mode}")', 'open(path, "r")', "Where a b stands in it: rb."),),
     ),
-    Former(
+    FormerName(
         "urlopen()",
         r"urlopen\(\) got an unexpected keyword argument '(?P<name>cafile|capath|cadefault)'",
         "Python 3.13 takes no {name} in urlopen()",
@@ -207,14 +207,14 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
     ),
-    Former(
+    FormerName(
         "Population must be",
         r"Population must be a sequence",
         "random.sample() takes no set or dictionary any more",
         "Since Python 3.11 it wants a sequence, whose order is known.",
         (Edit("random.sample(xs, k)", "random.sample(sorted(xs), k)"),),
     ),
-    Former(
+    FormerName(
         "mutable default",
         r"mutable default <class '(?P<type>(?P<root>\w{1,60})[\w.]{0,160})'> for field "
         r"(?P<field>\w{1,80}) is not allowed",

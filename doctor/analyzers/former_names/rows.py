@@ -15,7 +15,7 @@ class Edit(NamedTuple):
     note: str = ""
 
 
-class Former(NamedTuple):
+class FormerName(NamedTuple):
     """What a message shows of code that is older, or newer, than a library.
 
     `pattern` is searched in a line that has `word`. Its groups fill the texts. `near`, where it

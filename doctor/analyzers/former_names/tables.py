@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.analyzers.former_names.rows import Edit, Former
+from doctor.analyzers.former_names.rows import Edit, FormerName
 from doctor.analyzers.recipes import command
 from doctor.model.issues import Action, Option, Recipe
 
@@ -21,8 +21,8 @@ _RELEASES = {
 _FRAME = r"'(?P<kind>DataFrame|Series)' object has no attribute '"
 
 
-def _pandas(old: str, since: str, before: str, after: str, note: str = "") -> Former:
-    return Former(
+def _pandas(old: str, since: str, before: str, after: str, note: str = "") -> FormerName:
+    return FormerName(
         "object has no attribute",
         _FRAME + rf"(?P<name>{old})'",
         f"pandas {since} dropped {{kind}}.{{name}}",
@@ -34,13 +34,13 @@ def _pandas(old: str, since: str, before: str, after: str, note: str = "") -> Fo
     )
 
 
-def _sklearn(old: str, since: str, before: str, after: str, note: str = "") -> Former:
+def _sklearn(old: str, since: str, before: str, after: str, note: str = "") -> FormerName:
     module, _, name = old.rpartition(".")
     escaped = old.replace(".", r"\.")
     pattern = rf"No module named '{escaped}(?:\.\w{{1,40}})?'"
     if name:
         pattern += rf"|cannot import name '{name}' from 'sklearn\.{module.partition('.')[2]}"
-    return Former(
+    return FormerName(
         "sklearn",
         pattern,
         f"scikit-learn {since} dropped {old}",
@@ -50,7 +50,7 @@ def _sklearn(old: str, since: str, before: str, after: str, note: str = "") -> F
     )
 
 
-ROWS: tuple[Former, ...] = (
+ROWS: tuple[FormerName, ...] = (
     _pandas(
         "append",
         "2",
@@ -73,7 +73,7 @@ ROWS: tuple[Former, ...] = (
     _pandas("sort", "0.20", 'df.sort("a")', 'df.sort_values("a")'),
     _pandas("applymap", "3", "df.applymap(f)", "df.map(f)"),
     *(
-        Former(
+        FormerName(
             "module 'pandas' has no",
             rf"module 'pandas' has no attribute '(?P<name>{old})'",
             "pandas 2 no longer passes on {name}",
@@ -88,7 +88,7 @@ ROWS: tuple[Former, ...] = (
             ("datetime", "datetime", "from datetime import datetime"),
         )
     ),
-    Former(
+    FormerName(
         "module 'pandas' has no",
         r"module 'pandas' has no attribute 'rolling_(?P<name>mean|std|sum|max|min|median)'",
         "pandas 0.23 dropped rolling_{name}()",
@@ -96,7 +96,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("pd.rolling_{name}(series, n)", "series.rolling(n).{name}()"),),
         package="pandas",
     ),
-    Former(
+    FormerName(
         "error_bad_lines",
         r"unexpected keyword argument '(?P<name>error_bad_lines|warn_bad_lines)'",
         "pandas 2 takes no {name} in read_csv()",
@@ -106,7 +106,7 @@ ROWS: tuple[Former, ...] = (
         pins=_PANDAS,
         python="3.11",
     ),
-    Former(
+    FormerName(
         "line_terminator",
         r"unexpected keyword argument 'line_terminator'",
         "pandas 2 takes no line_terminator in to_csv()",
@@ -116,7 +116,7 @@ ROWS: tuple[Former, ...] = (
         pins=_PANDAS,
         python="3.11",
     ),
-    Former(
+    FormerName(
         "'Graph' object has no",
         r"'(?:Di|Multi|MultiDi)?Graph' object has no attribute '(?P<name>node|edge|nodes_iter"
         r"|edges_iter|neighbors_iter)'",
@@ -127,7 +127,7 @@ ROWS: tuple[Former, ...] = (
         pins=("networkx>=2,<2.4",),
         python="3.8",
     ),
-    Former(
+    FormerName(
         "networkx",
         r"module 'networkx' has no attribute '(?P<name>from_numpy_matrix|to_numpy_matrix)'",
         "networkx 3 dropped {name}",
@@ -140,7 +140,7 @@ ROWS: tuple[Former, ...] = (
         pins=("networkx<3",),
         python="3.11",
     ),
-    Former(
+    FormerName(
         "networkx",
         r"module 'networkx' has no attribute '(?P<name>write_gpickle|read_gpickle)'",
         "networkx 3 dropped {name}",
@@ -156,7 +156,7 @@ ROWS: tuple[Former, ...] = (
         pins=("networkx<3",),
         python="3.11",
     ),
-    Former(
+    FormerName(
         "sklearn.externals",
         r"No module named 'sklearn\.externals\.(?P<name>joblib|six)'|cannot import name "
         r"'(?P<name2>joblib|six)' from 'sklearn\.externals'",
@@ -194,7 +194,7 @@ ROWS: tuple[Former, ...] = (
         "from sklearn.metrics.classification import f1_score",
         "from sklearn.metrics import f1_score",
     ),
-    Former(
+    FormerName(
         "linear_assignment",
         r"No module named 'sklearn\.utils\.linear_assignment_'|cannot import name "
         r"'linear_assignment' from 'sklearn",
@@ -211,7 +211,7 @@ ROWS: tuple[Former, ...] = (
         pins=_OLD_SKLEARN,
         python="3.8",
     ),
-    Former(
+    FormerName(
         "Imputer",
         r"cannot import name 'Imputer' from 'sklearn\.preprocessing",
         "scikit-learn 0.22 dropped Imputer",
@@ -224,7 +224,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="sklearn",
     ),
-    Former(
+    FormerName(
         "get_feature_names",
         r"'(?P<name>\w{3,40})' object has no attribute 'get_feature_names'",
         "scikit-learn 1.2 dropped {name}.get_feature_names()",
@@ -234,7 +234,7 @@ ROWS: tuple[Former, ...] = (
         pins=("scikit-learn<1.2", "numpy<2"),
         python="3.11",
     ),
-    Former(
+    FormerName(
         "'squared'",
         r"(?:mean_squared_error|mean_squared_log_error)\(\) got an unexpected keyword argument "
         r"'squared'|unexpected keyword argument 'squared'",
@@ -250,7 +250,7 @@ ROWS: tuple[Former, ...] = (
         pins=("scikit-learn<1.6",),
         python="3.13",
     ),
-    Former(
+    FormerName(
         "asscalar",
         r"module 'numpy' has no attribute 'asscalar'",
         "numpy 1.23 dropped asscalar()",
@@ -260,7 +260,7 @@ ROWS: tuple[Former, ...] = (
         pins=("numpy<1.23",),
         python="3.10",
     ),
-    Former(
+    FormerName(
         "Object arrays cannot be",
         r"Object arrays cannot be loaded when allow_pickle=False",
         "numpy reads no pickled objects from a file, unless it is asked to",
@@ -275,7 +275,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="numpy",
     ),
-    Former(
+    FormerName(
         "cannot be interpreted as",
         r"'(?P<kind>numpy\.float64|numpy\.float32|float)' object cannot be interpreted as an "
         r"integer",
@@ -285,14 +285,14 @@ ROWS: tuple[Former, ...] = (
         (Edit("n / 2", "n // 2", "Or int(...) around what is handed in."),),
         package="numpy",
     ),
-    Former(
+    FormerName(
         "slice indices must be",
         r"slice indices must be integers",
         "A slice has an end that is no whole number",
         "In Python 3 the operator / gives a number with a fraction.",
         (Edit("x[: n / 2]", "x[: n // 2]", "Or int(...) around the number."),),
     ),
-    Former(
+    FormerName(
         "vocab attribute was removed",
         r"The vocab attribute was removed from KeyedVector",
         "gensim 4 dropped the vocabulary of word vectors",
@@ -308,7 +308,7 @@ ROWS: tuple[Former, ...] = (
         pins=_OLD_GENSIM,
         python="3.8",
     ),
-    Former(
+    FormerName(
         "unexpected keyword argument",
         r"__init__\(\) got an unexpected keyword argument '(?P<name>size|iter)'",
         "gensim 4 takes no {name} any more",
@@ -324,7 +324,7 @@ ROWS: tuple[Former, ...] = (
         python="3.8",
         near=r"Word2Vec|FastText|Doc2Vec|gensim",
     ),
-    Former(
+    FormerName(
         "[E050]",
         r"\[E050\] Can't find model '(?P<name>en)'",
         "spaCy 3 knows no short name {name} for a model",
@@ -338,7 +338,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
     ),
-    Former(
+    FormerName(
         "list_() takes",
         r"list_\(\) takes exactly one argument \((?P<given>[23]) given\)",
         "The pyarrow that runs is too old: its list_() takes no length",

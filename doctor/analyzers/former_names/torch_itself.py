@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from doctor.analyzers.former_names.rows import Edit, Former
+from doctor.analyzers.former_names.rows import Edit, FormerName
 from doctor.model.issues import Action, Option, Recipe
 
-ROWS: tuple[Former, ...] = (
-    Former(
+ROWS: tuple[FormerName, ...] = (
+    FormerName(
         "Integer division of tensors",
         r"Integer division of tensors using div or / is no longer supported",
         "torch 1.5 and 1.6 refuse to divide whole numbers by /",
@@ -14,7 +14,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("a / b", "a // b"),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "be cast to the desired",
         r"result type Float can't be cast to the desired output type (?P<kind>long int|__int64"
         r"|Long)",
@@ -30,7 +30,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="torch",
     ),
-    Former(
+    FormerName(
         "invalid index of a 0-dim",
         r"invalid index of a 0-dim tensor",
         "A single number is no longer reached by [0]",
@@ -38,7 +38,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("loss.data[0]", "loss.item()"),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "with a bool tensor",
         r"Subtraction, the `-` operator, with",
         "Masks are of type bool since torch 1.2, and cannot be subtracted",
@@ -46,7 +46,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("1 - mask", "~mask", "Where it has to be a number: 1 - mask.float()."),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "with more than one value is",
         r"[Bb]ool(?:ean)? value of Tensor with more than one value is ambiguous",
         "A tensor with several values is asked whether it is true",
@@ -58,7 +58,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="torch",
     ),
-    Former(
+    FormerName(
         "Found dtype",
         r"Found dtype (?P<given>\w{3,12}) but expected (?P<wanted>\w{3,12})",
         "The loss was computed in {given}, and the model computes in {wanted}",
@@ -72,7 +72,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="torch",
     ),
-    Former(
+    FormerName(
         "xpected object of",
         r"[Ee]xpected object of (?:scalar )?type (?:Byte|Bool) but (?:got|found) "
         r"(?:scalar )?type (?:Byte|Bool)",
@@ -81,7 +81,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("mask = mask.byte()", "mask = mask.bool()", "torch.bool for torch.uint8, too."),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "xpected object of",
         r"[Ee]xpected object of (?:scalar )?type (?P<wanted>\w{3,8}) but (?:got|found) "
         r"(?:scalar )?type (?P<given>\w{3,8})",
@@ -97,7 +97,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="torch",
     ),
-    Former(
+    FormerName(
         "str",
         r"expected Tensor as element \d{1,3} in argument \d{1,2}, but got str"
         r"|argument '(?:input|tensor|self)' \(position 1\) must be Tensor, not str",
@@ -113,7 +113,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="transformers",
     ),
-    Former(
+    FormerName(
         "view size is not",
         r"view size is not compatible with input tensor's size and stride",
         "view() is called on a tensor that does not lie in one piece",
@@ -121,7 +121,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("x.view(n, -1)", "x.reshape(n, -1)"),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "1D CPU int64",
         r"lengths' argument should be a 1D CPU int64 tensor",
         "pack_padded_sequence() wants the lengths on the CPU since torch 1.7",
@@ -129,7 +129,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("pack_padded_sequence(x, lengths)", "pack_padded_sequence(x, lengths.cpu())"),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "leaf Variable that requires",
         r"leaf Variable that requires grad",
         "A parameter is changed in place while gradients are recorded",
@@ -144,7 +144,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="torch",
     ),
-    Former(
+    FormerName(
         "has no attribute 'next'",
         r"'_(?:Multi|Single)Process(?:ing)?DataLoaderIter' object has no attribute 'next'",
         "torch 1.13 dropped next() of the data loader's iterator",
@@ -152,7 +152,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("iterator.next()", "next(iterator)"),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "'verbose'",
         r"(?P<name>\w{3,30}LR|ReduceLROnPlateau|__init__)(?:\.__init__)?\(\) got an unexpected "
         r"keyword argument 'verbose'",
@@ -168,7 +168,7 @@ ROWS: tuple[Former, ...] = (
         package="torch",
         near=r"LR\b|ReduceLROnPlateau|scheduler",
     ),
-    Former(
+    FormerName(
         "get_last_lr",
         r"'(?P<name>\w{3,40})' object has no attribute 'get_last_lr'",
         "This torch has no {name}.get_last_lr()",
@@ -176,7 +176,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("scheduler.get_last_lr()[0]", 'optimizer.param_groups[0]["lr"]'),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "torchvision.transforms",
         r"has no attribute '(?P<name>Scale|RandomSizedCrop)'",
         "torchvision 0.12 dropped transforms.{name}",
@@ -188,7 +188,7 @@ ROWS: tuple[Former, ...] = (
         package="torchvision",
     ),
     *(
-        Former(
+        FormerName(
             "has no attribute '",
             rf"object has no attribute '(?P<kind>train|test)_{old}'",
             f"torchvision's data sets have no {{kind}}_{old} any more",
@@ -199,7 +199,7 @@ ROWS: tuple[Former, ...] = (
         )
         for old, new in (("data", "data"), ("labels", "targets"))
     ),
-    Former(
+    FormerName(
         "() takes",
         r"\b(?P<name>add_|add|addcmul_|addcdiv_|sub_|addmm_|baddbmm_?)\(\) takes \d positional "
         r"arguments? but \d",
@@ -214,7 +214,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="torch",
     ),
-    Former(
+    FormerName(
         "Outputs' object has no",
         r"'(?P<name>InceptionOutputs|GoogLeNetOutputs|_InceptionOutputs)' object has no attribute",
         "Inception and GoogLeNet give several outputs while they are trained",
@@ -225,7 +225,7 @@ ROWS: tuple[Former, ...] = (
         ),
         package="torch",
     ),
-    Former(
+    FormerName(
         "torch.nn",
         r"module 'torch\.nn\.(?P<module>init|utils)' has no attribute '(?P<name>kaiming_normal"
         r"|kaiming_uniform|xavier_normal|xavier_uniform|normal|uniform|constant|orthogonal"
@@ -235,7 +235,7 @@ ROWS: tuple[Former, ...] = (
         (Edit("nn.{module}.{name}(x)", "nn.{module}.{name}_(x)"),),
         package="torch",
     ),
-    Former(
+    FormerName(
         "get_filesystem",
         r"gfile' has no attribute 'get_filesystem'",
         "TensorBoard's writer meets the files of TensorFlow, which have no get_filesystem",
@@ -249,7 +249,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
     ),
-    Former(
+    FormerName(
         "CUDNN_STATUS_SUCCESS",
         r"(?i)cudnn error: CUDNN_STATUS_SUCCESS",
         "The GPU is newer than the CUDA of this old torch",
@@ -272,7 +272,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
     ),
-    Former(
+    FormerName(
         "'verify'",
         r"FormatCode\(\) got an unexpected keyword argument 'verify'",
         "This mmcv or mmengine is older than the installed yapf",
@@ -285,7 +285,7 @@ ROWS: tuple[Former, ...] = (
             ),
         ),
     ),
-    Former(
+    FormerName(
         "AdamW",
         r"cannot import name 'AdamW' from 'transformers",
         "transformers has no AdamW of its own any more",
@@ -297,7 +297,7 @@ ROWS: tuple[Former, ...] = (
         contradicts=("transformers/name-removed",),
     ),
     *(
-        Former(
+        FormerName(
             "pytorch_",
             rf"No module named '(?P<name>{module})'",
             "{name} is the name that transformers had in 2019",

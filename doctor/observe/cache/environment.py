@@ -15,7 +15,7 @@ import msgspec
 from doctor.facts.derive.reach import vendors_shown
 from doctor.host import Host
 from doctor.model.facts import Facts
-from doctor.observe.scene import Distribution, Interpreter, Scene
+from doctor.observe.scene import Distribution, Interpreter, ProbeInput
 
 _CHANGING = frozenset(
     {"build.max_jobs", "cache.stale_locks", "host.memory_available_bytes", "host.tmp_free_bytes"}
@@ -77,7 +77,7 @@ _SECONDS = 3.0
 """For the walk through all files: on a disk across a network it is cheaper to run the checks."""
 
 
-def fingerprint(scene: Scene, facts: Facts) -> str:
+def fingerprint(scene: ProbeInput, facts: Facts) -> str:
     """Return a digest of all that a CPU check can notice; empty where that is not known.
 
     Files count by path, inode, size and time of change of their content, so that nothing is read.
@@ -120,7 +120,7 @@ def _facts(facts: Facts) -> Iterator[str]:
             yield name + msgspec.json.encode(facts[name]).decode()
 
 
-def _files(scene: Scene, interpreter: Interpreter) -> Iterator[str]:
+def _files(scene: ProbeInput, interpreter: Interpreter) -> Iterator[str]:
     """Yield a line for each file, folder by folder.
 
     Raises TimeoutError where that takes too long.

@@ -10,7 +10,7 @@ import msgspec
 
 from doctor.base.lazy_pattern import Pattern
 from doctor.host.reading import RECORD, UnreadableFile, read_whole
-from doctor.observe.scene import Distribution, Interpreter, Scene
+from doctor.observe.scene import Distribution, Interpreter, ProbeInput
 
 _MOST_FILES = 4000
 _OWN = Pattern(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-(bindings|core|python)")
@@ -47,7 +47,9 @@ class ExtensionFiles(msgspec.Struct, frozen=True):
     unread: str = ""
 
 
-def list_files(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) -> ExtensionFiles:
+def list_files(
+    scene: ProbeInput, torch: Mapping[str, str], *, bundled: bool = False
+) -> ExtensionFiles:
     """List what the distributions brought.
 
     `torch` is its version and its CUDA, by which packages choose among builds side by side.

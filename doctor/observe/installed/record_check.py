@@ -32,7 +32,7 @@ _LARGE = 256 << 10
 _PATIENCE = 8.0
 
 
-class Look:
+class RecordCheck:
     """A helper process that says which of some RECORDs list files that are all there.
 
     It is doctor's own interpreter. Where it cannot be started, or does not answer, nothing is known
@@ -60,14 +60,14 @@ class Look:
         return self._intact
 
 
-def look_at(host: Host, paths: Sequence[str]) -> Look | None:
+def look_at(host: Host, paths: Sequence[str]) -> RecordCheck | None:
     """Start the helper where it is worth a process: for large RECORDs, on two processors."""
     if _processors() < 2 or sum(map(_size, paths)) < _LARGE:
         return None
-    return Look(host, paths)
+    return RecordCheck(host, paths)
 
 
-def look_early(host: Host, python: Path) -> Look | None:
+def look_early(host: Host, python: Path) -> RecordCheck | None:
     """Start the helper for the packages that lie beside an interpreter; None where none do."""
     prefix = python.parent.parent
     if os.path.lexists(prefix / "conda-meta"):

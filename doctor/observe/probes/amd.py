@@ -14,7 +14,7 @@ from doctor.model.facts import Fact, FactStream, State, absent, present
 from doctor.observe.binaries import drm
 from doctor.observe.binaries.loader_cache import find_library
 from doctor.observe.binaries.modprobe import FOLDERS, forbidding
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 2.0
 
@@ -49,7 +49,7 @@ The second are asked about where kfd lists no GPU at all.
 _MODULE = "/sys/module/amdgpu"
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Yield `amd.*`; without a GPU of AMD's all but `gpu_present` are absent."""
     host = scene.host
     listed, on_bus = _listed(host), list(drm.devices(host, _VENDOR))

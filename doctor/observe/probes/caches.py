@@ -16,7 +16,7 @@ from doctor.base.lazy_pattern import Pattern
 from doctor.base.refusals import home_folder
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
-from doctor.observe.scene import Interpreter, Scene
+from doctor.observe.scene import Interpreter, ProbeInput
 
 BOUND = 5.0
 
@@ -48,7 +48,7 @@ class _Cache(msgspec.Struct, frozen=True):
     source: str
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give cache.*; a folder that does not exist yet is judged by the nearest one above it."""
     if scene.interpreter is None or scene.host.platform == "win32":
         return
@@ -215,7 +215,7 @@ def _holds(point: str, path: str) -> bool:
     return path == point or path.startswith(point.rstrip("/") + "/")
 
 
-def _stale(scene: Scene, extensions: list[_Cache]) -> Fact:
+def _stale(scene: ProbeInput, extensions: list[_Cache]) -> Fact:
     """List old lock files of extension builds that no process of this user holds open.
 
     The builder, torch.utils.file_baton, looks at nothing else.

@@ -17,7 +17,7 @@ from doctor.base.lazy_pattern import Pattern
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.threads import run_in_threads
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.redact import without_secrets
 
 WAITS = True
@@ -40,7 +40,7 @@ class Tool(msgspec.Struct, frozen=True):
     path: str | None
 
 
-def probe(scene: Scene, *, patience: float = 3.0) -> FactStream:
+def probe(scene: ProbeInput, *, patience: float = 3.0) -> FactStream:
     """Yield `compiler.*` and `build.*`.
 
     A tool that gives no answer within `patience` seconds costs its own version.
@@ -108,7 +108,7 @@ def cuda_host(host: Host) -> Tool:
     )
 
 
-def _build_tool(scene: Scene, name: str) -> tuple[str | None, str]:
+def _build_tool(scene: ProbeInput, name: str) -> tuple[str | None, str]:
     """Return the path, and the version if a file gives it.
 
     The wheels' commands are slow Python scripts, and so is cmake.

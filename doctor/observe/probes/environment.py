@@ -11,7 +11,7 @@ from itertools import islice
 from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import FactStream, absent, present, unknown
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.redact import without_secrets
 
 BOUND = 1.0
@@ -78,7 +78,7 @@ def _steers(name: str) -> bool:
     return (name in _NAMES or name.startswith(_PREFIXES)) and not _SECRET_NAME.search(name)
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Yield `env.*`: absent for a variable of the list that is not set.
 
     Families (NCCL_) only where they are set.

@@ -10,7 +10,7 @@ from itertools import takewhile
 from doctor.host.reading import SOURCE, UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.installed.modules import folder_of
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 1.0
 
@@ -18,7 +18,7 @@ _FILE = "ops/delta_rule/fused_recurrent.py"
 _OPERATOR = "def fused_recurrent_delta_rule("
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give fla.delta_rule_disabled; absent where there is no such package or no such operator."""
     folder = folder_of(scene.interpreter, "fla") if scene.interpreter else None
     if folder is None:

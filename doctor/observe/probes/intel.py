@@ -12,7 +12,7 @@ from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, State, absent, present
 from doctor.observe.binaries import drm
 from doctor.observe.binaries.loader_cache import find_library
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 2.0
 
@@ -49,7 +49,7 @@ _OF_GPUS = (
 )
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Yield `intel.*`; without such a GPU all but `gpu_present` are absent."""
     host = scene.host
     shown = list(drm.devices(host, _VENDOR))

@@ -10,7 +10,7 @@ import sys
 
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 1.0
 
@@ -26,7 +26,7 @@ _UNSYNCHRONIZED = 0x0040
 _MODEL_KEYS = frozenset({"model name", "cpu model", "CPU part"})
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Yield limits, the processor's model, whether NTP keeps the clock, and MTUs."""
     yield from _limits()
     yield "host.cpu_model", _model(scene.host)

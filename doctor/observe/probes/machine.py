@@ -12,7 +12,7 @@ from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host, Termination
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries.loader_cache import find_library
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 3.0
 
@@ -34,7 +34,7 @@ _GLIBC = Pattern(rb"GNU C Library[^\n]{0,80}? version (\d+\.\d+)")
 _GLIBCXX = Pattern(rb"GLIBCXX_(3\.4(?:\.\d+)?)\0")
 
 
-def probe(scene: Scene, *, patience: float = 2.0) -> FactStream:
+def probe(scene: ProbeInput, *, patience: float = 2.0) -> FactStream:
     """Yield the `host.*` facts that do not change while the machine runs.
 
     On macOS, sysctl may take `patience` seconds.
@@ -226,7 +226,7 @@ def _jetson(host: Host) -> Fact:
     return absent("/proc/device-tree/model, /etc/nv_tegra_release")
 
 
-def _processor(scene: Scene, patience: float) -> FactStream:
+def _processor(scene: ProbeInput, patience: float) -> FactStream:
     host, machine = scene.host, platform.machine()
     if host.platform != "darwin":
         yield "host.machine", present(machine, "uname")

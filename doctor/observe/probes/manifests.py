@@ -20,7 +20,7 @@ from doctor.host.reading import SOURCE, UnreadableFile, read_regular, read_whole
 from doctor.model.facts import FactStream, absent, present
 from doctor.observe.installed.gpu_stack import matters_to_stack
 from doctor.observe.manifests import LOCK, Kind, kind_of
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 if TYPE_CHECKING:
     from doctor.observe.manifests.pins import Pin
@@ -72,7 +72,7 @@ class _Found(NamedTuple):
     text: str
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give project.manifests, and manifest.* and pin.* for packages of the stack with a pin.
 
     Raises UnreadableFile, once it has told the others, where a manifest cannot be read.
@@ -112,7 +112,7 @@ def probe(scene: Scene) -> FactStream:
         raise UnreadableFile("; ".join(unread[:_MOST_UNREAD]))
 
 
-def _releases(pins: list[_Found], scene: Scene) -> FactStream:
+def _releases(pins: list[_Found], scene: ProbeInput) -> FactStream:
     """Give the releases that the project pins, and the ranges that it sets, empty for any.
 
     A pin counts where the project names one release alone.
@@ -183,7 +183,7 @@ def _is_wanted(name: str, *, rust: bool) -> bool:
     )
 
 
-def _files(project: Path, scene: Scene) -> Iterator[_File]:
+def _files(project: Path, scene: ProbeInput) -> Iterator[_File]:
     root = shown_from(project, scene.host.env)
     folders = [project, *(project / name for name in _BESIDE)]
     if scene.workspace is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from doctor.host import Host, Termination
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 3.0
 
@@ -15,7 +15,7 @@ _VERSION = "/System/Library/CoreServices/SystemVersion.plist"
 _FAMILIES = {1: "apple7", 2: "apple8", 3: "apple9", 4: "apple9", 5: "apple10"}
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Yield `metal.*`; elsewhere than on macOS all are absent, and nothing is run."""
     host = scene.host
     if host.platform != "darwin":

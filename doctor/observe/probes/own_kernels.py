@@ -13,7 +13,7 @@ from pathlib import Path
 from doctor.base.versions import parse
 from doctor.host.reading import SOURCE, UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 5.0
 
@@ -24,7 +24,7 @@ _SHOWN = 3
 _SKIPPED = frozenset({"__pycache__", "site-packages", "node_modules", "build", "dist"})
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give project.triton_kernels; absent where every file was read and none defines a kernel."""
     torch = next((one.version for one in scene.distributions if one.name == "torch"), None)
     version, fixed = parse(torch or ""), parse(_FIXED)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from doctor.host.reading import RECORD, UnreadableFile, read_whole
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
-from doctor.observe.scene import Distribution, Scene
+from doctor.observe.scene import Distribution, ProbeInput
 
 BOUND = 10.0
 
@@ -65,7 +65,7 @@ _KNOWN = {
 """Packages of the stack by their distributions, for where a RECORD went with the rest."""
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give modules.gone and modules.gone_packages.
 
     Absent where each distribution has its module, and something in it.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from doctor.base.lazy_pattern import Pattern
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 2.0
 
@@ -38,7 +38,7 @@ _VENDORS = (
 )
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Yield `host.virtual_machine` and `host.acs`."""
     yield "host.virtual_machine", _virtual(scene.host)
     yield "host.acs", _acs(scene.host)

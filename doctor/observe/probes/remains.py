@@ -12,7 +12,7 @@ from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.installed.distributions import PROVED, fit, installed_as
 from doctor.observe.installed.modules import constants
 from doctor.observe.probes.own_modules import lacking
-from doctor.observe.scene import Distribution, Scene
+from doctor.observe.scene import Distribution, ProbeInput
 
 BOUND = 5.0
 
@@ -20,7 +20,7 @@ BOUND = 5.0
 _OF_TORCH = ("version.py", "__init__.py", "lib/libtorch_cpu.so", "lib/libc10.so")
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give python.left_behind, python.interrupted, python.stale_metadata and the like of torch.
 
     Absent where all is tidy.

@@ -19,7 +19,7 @@ from doctor.observe.installed.distributions import (
 )
 from doctor.observe.installed.gpu_stack import asks_beside_stack, matters_to_stack
 from doctor.observe.probes.python import utc
-from doctor.observe.scene import Distribution, Interpreter, Scene
+from doctor.observe.scene import Distribution, Interpreter, ProbeInput
 
 BOUND = 10.0
 
@@ -37,7 +37,7 @@ _STAND_INS = {
 }
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give requires.*; nothing where there is no interpreter.
 
     Raises UnreadableFile at its end where a METADATA cannot be read.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 2.0
 
@@ -23,7 +23,7 @@ _NO_LIMIT = 1 << 60
 _SHARED = "/dev/shm"  # noqa: S108 - its size is asked for, nothing is written
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Yield the `host.*` facts about what a process may use."""
     host = scene.host
     yield "host.cpu_count", present(_processors(), "affinity")

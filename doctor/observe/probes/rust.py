@@ -11,14 +11,14 @@ from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.threads import run_in_threads
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.cargo.toolchain import Toolchain, find_toolchain
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.redact import without_secrets
 
 WAITS = True
 BOUND = 6.0
 
 
-def probe(scene: Scene, *, patience: float = 3.0) -> FactStream:
+def probe(scene: ProbeInput, *, patience: float = 3.0) -> FactStream:
     """Yield `rust.*`; nothing is downloaded, whatever toolchain the workspace asks for."""
     found = find_toolchain(scene.host, scene.workspace)
     if found.chosen_by:

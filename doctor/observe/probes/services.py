@@ -10,7 +10,7 @@ import re
 
 from doctor.base.lazy_pattern import Pattern
 from doctor.model.facts import FactStream, absent, present
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 1.0
 
@@ -21,7 +21,7 @@ _OF_SERVICES = ("INVOCATION_ID", "SYSTEMD_EXEC_PID")
 _OF_LOGINS = ("sshd.service", "ssh.service", "getty@", "cron.service", "crond.service")
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Yield `host.service`, `host.unit` and `host.private_dev`."""
     host = scene.host
     groups = host.read(_CGROUP, limit=1 << 16) or ""

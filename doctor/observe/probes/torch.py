@@ -15,7 +15,7 @@ from doctor.host.reading import SOURCE
 from doctor.model.facts import Fact, FactStream, State, absent, present, unknown
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.installed.modules import constants, folder_of, searched
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 10.0
 
@@ -41,7 +41,7 @@ _OF_CUDA = ("build", "cuda_version", "cuda_major", "cuda_tag")
 """What only `cuda` tells."""
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give the torch.* facts that files show; all of them absent where there is no torch."""
     if scene.interpreter is None:
         return
@@ -61,7 +61,7 @@ def probe(scene: Scene) -> FactStream:
         yield from ((f"torch.{name}", absent(str(folder))) for name in _COMPILED)
 
 
-def _companion(scene: Scene, name: str) -> Fact:
+def _companion(scene: ProbeInput, name: str) -> Fact:
     """Read the CUDA version that a companion of torch was compiled with.
 
     Its version.py says 2.11.0+cu130 where METADATA may say 2.11.0.
@@ -77,7 +77,7 @@ def _companion(scene: Scene, name: str) -> Fact:
     return present(f"{found[1]}.{found[2]}", str(folder / "version.py"))
 
 
-def _other_version(scene: Scene, folder: Path, version: Fact) -> Fact:
+def _other_version(scene: ProbeInput, folder: Path, version: Fact) -> Fact:
     """Return the version in torch's dist-info; absent where version.py is of the same release.
 
     Local and post-release parts may differ: images and conda add them to one of the two.
@@ -94,7 +94,7 @@ def _other_version(scene: Scene, folder: Path, version: Fact) -> Fact:
     return present(listed.version, str(listed.folder))
 
 
-def _without(scene: Scene) -> FactStream:
+def _without(scene: ProbeInput) -> FactStream:
     left = next((one for one in scene.distributions if one.name == "torch"), None)
     if left is None:
         yield from ((f"torch.{name}", absent("sys.path")) for name in _NAMES)

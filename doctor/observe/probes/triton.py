@@ -8,7 +8,7 @@ from pathlib import Path
 from doctor.host import Host, UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.installed.modules import constants, folder_of, searched
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 WAITS = True
 BOUND = 10.0
@@ -23,7 +23,7 @@ _PTXAS = (
 )
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give triton.*; all absent where there is no triton."""
     if scene.interpreter is None:
         return

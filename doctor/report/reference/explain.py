@@ -13,7 +13,7 @@ from doctor.report.terminal.page import (
     QUIET,
     STYLES,
     Lines,
-    Look,
+    TerminalOptions,
     blank,
     code_line,
     glyph,
@@ -41,7 +41,7 @@ def render_check(check: Check, *, width: int, colour: bool, unicode: bool) -> st
     return rendered_lines(_check(check, how), how)
 
 
-def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
+def _issue(id_: str, issue: KnownIssue, how: TerminalOptions) -> Lines:
     word = f"{glyph(issue.severity.value, how)} {issue.severity.value}"
     yield from paragraph(
         span(how, (paragraph_text(without_placeholders(issue.title, how), how), "bold")),
@@ -60,7 +60,7 @@ def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
     yield from _background(issue, how)
 
 
-def _recognised(issue: KnownIssue, how: Look) -> Lines:
+def _recognised(issue: KnownIssue, how: TerminalOptions) -> Lines:
     yield blank()
     for number, row in enumerate(issue.affected):
         told = (f" ({row.predicts.value} by itself)", QUIET) if row.predicts else ""
@@ -86,7 +86,7 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
         )
 
 
-def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
+def _recipe(recipe: Recipe, how: TerminalOptions, *, label: str) -> Lines:
     conditions = [
         one if isinstance(one, str) else circumstance(one) or condition_text(one)
         for one in recipe.use_if
@@ -112,7 +112,7 @@ def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
             yield from paragraph(span(how, (text, QUIET)), how, indent=6)
 
 
-def _background(issue: KnownIssue, how: Look) -> Lines:
+def _background(issue: KnownIssue, how: TerminalOptions) -> Lines:
     yield blank()
     how_known = VERIFIED.get(issue.verified.how, issue.verified.how)
     told = f"{how_known}, {issue.verified.checked.isoformat()}"
@@ -141,7 +141,7 @@ _DEVICES = {
 }
 
 
-def _check(check: Check, how: Look) -> Lines:
+def _check(check: Check, how: TerminalOptions) -> Lines:
     header = check.header
     yield from paragraph(
         span(

@@ -10,7 +10,7 @@ from doctor.base.own_name import own
 from doctor.report.terminal.page import (
     QUIET,
     Lines,
-    Look,
+    TerminalOptions,
     blank,
     look,
     paragraph,
@@ -132,7 +132,7 @@ def render(id_: str, *, width: int, colour: bool, unicode: bool) -> str:
     return rendered_lines(_family(id_, FAMILIES[id_.partition("/")[0]], how), how)
 
 
-def _family(id_: str, family: Family, how: Look) -> Lines:
+def _family(id_: str, family: Family, how: TerminalOptions) -> Lines:
     yield from paragraph(span(how, (id_, "bold"), (f"  {family.form}", QUIET)), how, indent=0)
     yield blank()
     yield from paragraph(family.meaning, how)

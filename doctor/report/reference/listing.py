@@ -13,7 +13,7 @@ from doctor.report.terminal.page import (
     QUIET,
     STYLES,
     Lines,
-    Look,
+    TerminalOptions,
     blank,
     glyph,
     look,
@@ -43,7 +43,7 @@ def render(
     return rendered_lines(lines, how)
 
 
-def _overview(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines:
+def _overview(catalog: Catalog, checks: Mapping[str, Check], how: TerminalOptions) -> Lines:
     yield from paragraph(span(how, (count(len(checks), "check"), "bold")), how, indent=0)
     yield from _checks(checks, how)
     yield blank()
@@ -73,7 +73,9 @@ def _overview(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines
         yield from paragraph(line, how, indent=0)
 
 
-def _found(found: Matches, catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines:
+def _found(
+    found: Matches, catalog: Catalog, checks: Mapping[str, Check], how: TerminalOptions
+) -> Lines:
     yield from _checks({name: checks[name] for name in found.checks}, how)
     yield from _issues(found.issues, catalog, how)
     if found.tables:
@@ -95,7 +97,7 @@ def _found(found: Matches, catalog: Catalog, checks: Mapping[str, Check], how: L
             )
 
 
-def _checks(checks: Mapping[str, Check], how: Look) -> Lines:
+def _checks(checks: Mapping[str, Check], how: TerminalOptions) -> Lines:
     column = min(max((len(name) for name in checks), default=0) + 2, 30)
     for name, check in checks.items():
         cost = f"  {check.header.tier.value}, {check.header.timeout:.0f} s at most"
@@ -107,7 +109,7 @@ def _checks(checks: Mapping[str, Check], how: Look) -> Lines:
         )
 
 
-def _issues(names: Sequence[str], catalog: Catalog, how: Look) -> Lines:
+def _issues(names: Sequence[str], catalog: Catalog, how: TerminalOptions) -> Lines:
     column = max((len(issue.severity.value) for issue in catalog.issues.values()), default=0) + 5
     for name in names:
         issue = catalog.issues[name]

@@ -10,8 +10,8 @@ from doctor.report.terminal.page import (
     QUIET,
     STYLES,
     Lines,
-    Look,
     Part,
+    TerminalOptions,
     blank,
     elided,
     glyph,
@@ -47,7 +47,7 @@ _LABELS = {
 _CHANGES = {"-": "red", "+": "green"}
 
 
-def finding(found: Finding, how: Look) -> Lines:
+def finding(found: Finding, how: TerminalOptions) -> Lines:
     """Yield one finding."""
     yield blank()
     word = f"{glyph(found.severity.value, how)} {found.severity.value}"
@@ -64,7 +64,7 @@ def finding(found: Finding, how: Look) -> Lines:
         yield from block(each, how)
 
 
-def block(given: Block, how: Look) -> Lines:
+def block(given: Block, how: TerminalOptions) -> Lines:
     """Yield one block."""
     match given:
         case Paragraph(pieces, label, between):
@@ -86,12 +86,14 @@ def block(given: Block, how: Look) -> Lines:
             yield from _commands(given, how, _INDENT)
 
 
-def _labelled(label: str, pieces: Iterable[Piece], how: Look, between: str = " ") -> Lines:
+def _labelled(
+    label: str, pieces: Iterable[Piece], how: TerminalOptions, between: str = " "
+) -> Lines:
     text = span(how, *_parts(pieces, how, between))
     yield from paragraph(text, how, label=(label or " ", _LABELS.get(label, QUIET)))
 
 
-def _parts(pieces: Iterable[Piece], how: Look, between: str) -> list[Part]:
+def _parts(pieces: Iterable[Piece], how: TerminalOptions, between: str) -> list[Part]:
     parts: list[Part] = []
     for piece in pieces:
         text = paragraph_text(piece.text, how)
@@ -102,7 +104,7 @@ def _parts(pieces: Iterable[Piece], how: Look, between: str) -> list[Part]:
     return parts
 
 
-def _evidence(block: Evidence, how: Look) -> Lines:
+def _evidence(block: Evidence, how: TerminalOptions) -> Lines:
     for number, seen in enumerate(block.items):
         pieces = [Piece(seen.text)]
         pieces += [Piece(f"({seen.source})", Style.QUIET)] if seen.source else []
@@ -111,7 +113,7 @@ def _evidence(block: Evidence, how: Look) -> Lines:
         yield from _labelled("", [Piece(f"and {block.more} more", Style.QUIET)], how)
 
 
-def _fix(fix: Fix, how: Look) -> Lines:
+def _fix(fix: Fix, how: TerminalOptions) -> Lines:
     pieces = [Piece(f"If {fix.use_if}:", Style.QUIET)] if fix.use_if else []
     pieces.append(Piece(fix.title))
     pieces += [Piece(f"({fix.flags})", Style.WARNING)] if fix.flags else []
@@ -129,7 +131,7 @@ def _fix(fix: Fix, how: Look) -> Lines:
                 yield from _commands(block, how, _INDENT)
 
 
-def _step(number: int, step: Step, how: Look) -> Lines:
+def _step(number: int, step: Step, how: TerminalOptions) -> Lines:
     mark = f"{number}. "
     if step.title:
         label = (mark, QUIET)
@@ -144,7 +146,7 @@ def _step(number: int, step: Step, how: Look) -> Lines:
                 yield from _change(block, how, _INDENT + len(mark), first)
 
 
-def _commands(block: Commands, how: Look, indent: int, mark: str = "") -> Lines:
+def _commands(block: Commands, how: TerminalOptions, indent: int, mark: str = "") -> Lines:
     if block.label:
         yield from paragraph(
             span(how, mark, (f"{block.label}:", QUIET)), how, indent=indent - len(mark)
@@ -155,7 +157,7 @@ def _commands(block: Commands, how: Look, indent: int, mark: str = "") -> Lines:
         mark = ""
 
 
-def _change(block: Change, how: Look, indent: int, mark: str = "") -> Lines:
+def _change(block: Change, how: TerminalOptions, indent: int, mark: str = "") -> Lines:
     if block.where:
         where = span(how, (mark, QUIET), ("in ", QUIET), paragraph_text(block.where, how))
         yield from paragraph(where, how, indent=indent - len(mark))

@@ -11,7 +11,7 @@ from doctor.report.terminal.blocks import finding
 from doctor.report.terminal.page import (
     QUIET,
     Lines,
-    Look,
+    TerminalOptions,
     blank,
     glyph,
     paragraph,
@@ -21,7 +21,9 @@ from doctor.report.terminal.page import (
 from doctor.report.view.blocks import Block, Evidence, Finding, Fix, Observed
 
 
-def changed(found: Sequence[Finding], shown: Sequence[Finding], report: Report, how: Look) -> Lines:
+def changed(
+    found: Sequence[Finding], shown: Sequence[Finding], report: Report, how: TerminalOptions
+) -> Lines:
     """Yield new findings whole, of changed ones what is new, and which no longer hold."""
     before = {_key(one): one for one in shown}
     for one in found:

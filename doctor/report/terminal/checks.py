@@ -12,7 +12,7 @@ from doctor.report.terminal.line import Line
 from doctor.report.terminal.page import (
     QUIET,
     Lines,
-    Look,
+    TerminalOptions,
     blank,
     code_line,
     elided,
@@ -47,7 +47,7 @@ _COLOURS = {Verdict.PASSED: "green", Verdict.SKIPPED: QUIET, Verdict.BROKEN: "ye
 
 
 def checks(
-    outcomes: Sequence[Outcome], facts: Facts, how: Look, *, shown: Collection[str] = ()
+    outcomes: Sequence[Outcome], facts: Facts, how: TerminalOptions, *, shown: Collection[str] = ()
 ) -> Lines:
     """Yield the checks; devices on which one ended alike share a line.
 
@@ -91,7 +91,9 @@ def checks(
         )
 
 
-def check_line(outcomes: Sequence[Outcome], facts: Facts, names: int, how: Look) -> Lines:
+def check_line(
+    outcomes: Sequence[Outcome], facts: Facts, names: int, how: TerminalOptions
+) -> Lines:
     """Yield one check that has ended, a line for each way in which it ended on its devices.
 
     `names` is the width of the column of names.
@@ -108,12 +110,12 @@ def _is_quiet(alike: Sequence[Outcome]) -> bool:
     return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not remarks(alike)
 
 
-def _named(alike: Sequence[Outcome], how: Look) -> str:
+def _named(alike: Sequence[Outcome], how: TerminalOptions) -> str:
     where = _devices(alike, how)
     return paragraph_text(alike[0].id, how, most=60) + (f" on {where}" if where else "")
 
 
-def _together(quiet: Sequence[Sequence[Outcome]], how: Look) -> Lines:
+def _together(quiet: Sequence[Sequence[Outcome]], how: TerminalOptions) -> Lines:
     """Yield the checks that passed: a paragraph for those of the same devices."""
     for where in dict.fromkeys(_devices(alike, how) for alike in quiet):
         same = [alike for alike in quiet if _devices(alike, how) == where]
@@ -133,7 +135,7 @@ def _shared(alike: Sequence[Outcome]) -> str:
     )
 
 
-def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> Lines:
+def _check(alike: Sequence[Outcome], name: str, how: TerminalOptions, *, more: int = 0) -> Lines:
     first = alike[0]
     style = "bold red" if first.verdict in RED else _COLOURS[first.verdict]
     seconds = (
@@ -168,7 +170,7 @@ def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> 
             )
 
 
-def _beside(head: Line, why: Line, how: Look, *, brief: bool) -> Lines:
+def _beside(head: Line, why: Line, how: TerminalOptions, *, brief: bool) -> Lines:
     """Yield a check with its reason: beside it where there is room, else below it.
 
     A brief reason is cut to stay on the line.
@@ -185,7 +187,7 @@ def _beside(head: Line, why: Line, how: Look, *, brief: bool) -> Lines:
         yield from paragraph(why, how, indent=5)
 
 
-def _why(outcome: Outcome, how: Look) -> str:
+def _why(outcome: Outcome, how: TerminalOptions) -> str:
     if outcome.verdict is Verdict.PASSED:
         return partly(outcome)
     ended = WORDS[outcome.verdict] + (
@@ -198,11 +200,11 @@ def _why(outcome: Outcome, how: Look) -> str:
     return ": ".join(part for part in (ended, reason) if part)
 
 
-def _devices(alike: Sequence[Outcome], how: Look) -> str:
+def _devices(alike: Sequence[Outcome], how: TerminalOptions) -> str:
     return paragraph_text(devices(alike), how, most=40)
 
 
-def not_checked(report: Report, how: Look) -> Lines:
+def not_checked(report: Report, how: TerminalOptions) -> Lines:
     """Yield what was not looked at, and why."""
     seen = report.observation
     less = each_deselected(seen) if how.wordy else deselected(seen)
@@ -228,7 +230,7 @@ def not_checked(report: Report, how: Look) -> Lines:
         yield from paragraph(row, how, label=(glyph("skipped", how), QUIET), column=3)
 
 
-def logs(outcomes: Sequence[Outcome], how: Look) -> Lines:
+def logs(outcomes: Sequence[Outcome], how: TerminalOptions) -> Lines:
     """Yield the last lines of what red and broken checks printed."""
     for outcome in outcomes:
         if outcome.log.strip() and (outcome.verdict in RED or outcome.verdict is Verdict.BROKEN):

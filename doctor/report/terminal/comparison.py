@@ -13,7 +13,7 @@ from doctor.report.terminal.page import (
     QUIET,
     STYLES,
     Lines,
-    Look,
+    TerminalOptions,
     blank,
     elided,
     glyph,
@@ -40,7 +40,7 @@ def render(found: Comparison, *, verbosity: int, width: int, colour: bool, unico
     return rendered_lines(_page(found, how), how)
 
 
-def _page(found: Comparison, how: Look) -> Lines:
+def _page(found: Comparison, how: TerminalOptions) -> Lines:
     if how.verbosity >= 0:
         yield from paragraph(
             span(how, (f"canary-doctor {__version__}{glyph('dot', how)}diff", "bold")),
@@ -64,12 +64,12 @@ def _page(found: Comparison, how: Look) -> Lines:
     yield from paragraph(span(how, parts), how, indent=0)
 
 
-def _side(label: str, side: Side, how: Look) -> Lines:
+def _side(label: str, side: Side, how: TerminalOptions) -> Lines:
     when = f", {side.taken[:16].replace('T', ' ')} UTC" if side.taken else ""
     yield from paragraph(f"{side.name}{when}", how, label=(label, QUIET))
 
 
-def _changes(found: Comparison, how: Look) -> Lines:
+def _changes(found: Comparison, how: TerminalOptions) -> Lines:
     if not found.changes:
         yield blank()
         yield from paragraph("No fact that both reports hold has changed.", how)
@@ -86,7 +86,7 @@ def _changes(found: Comparison, how: Look) -> Lines:
             )
 
 
-def _change(change: Change, how: Look) -> Lines:
+def _change(change: Change, how: TerminalOptions) -> Lines:
     arrow = "→" if how.unicode else "->"
     before, after = (elided(_value(value, how), how) for value in (change.before, change.after))
     if before == after:
@@ -110,7 +110,7 @@ def _name(fact: str) -> str:
     return fact
 
 
-def _value(value: Any, how: Look, depth: int = 0) -> str:
+def _value(value: Any, how: TerminalOptions, depth: int = 0) -> str:
     if value is None or value == []:
         return "none"
     if isinstance(value, bool):
@@ -132,7 +132,7 @@ def _value(value: Any, how: Look, depth: int = 0) -> str:
     return paragraph_text(str(value), how, most=400)
 
 
-def _came(one: FindingDocument, found: Comparison, how: Look) -> Lines:
+def _came(one: FindingDocument, found: Comparison, how: TerminalOptions) -> Lines:
     yield blank()
     before = found.worse.get(one.id)
     word = "came" if before is None else f"worse, was {before.value}"
@@ -154,7 +154,7 @@ def _came(one: FindingDocument, found: Comparison, how: Look) -> Lines:
             yield from verbatim(command, how, indent=6, style=COMMAND)
 
 
-def _went(found: Comparison, how: Look) -> Lines:
+def _went(found: Comparison, how: TerminalOptions) -> Lines:
     if found.went:
         yield blank()
     for one in found.went:

@@ -21,8 +21,8 @@ from doctor.report.terminal.page import (
     QUIET,
     STYLES,
     Lines,
-    Look,
     Part,
+    TerminalOptions,
     blank,
     glyph,
     look,
@@ -91,7 +91,9 @@ def render(
     return rendered_lines(dropwhile(lambda line: not line, page(report, how)), how)
 
 
-def page(report: Report, how: Look, *, catalog: bool = True, shown: Screen | None = None) -> Lines:
+def page(
+    report: Report, how: TerminalOptions, *, catalog: bool = True, shown: Screen | None = None
+) -> Lines:
     """Yield the lines of a report, in the order in which they are read.
 
     `catalog` adds what it was judged against. `shown` is what the terminal shows already.
@@ -117,7 +119,7 @@ def page(report: Report, how: Look, *, catalog: bool = True, shown: Screen | Non
     yield from foot(report, how, catalog=catalog)
 
 
-def opening(report: Report, how: Look) -> Lines:
+def opening(report: Report, how: TerminalOptions) -> Lines:
     """Yield what is examined, and the machine; after a command, how that ended."""
     yield from head(report, how)
     if isinstance(told := value_of(report.observation.facts, "run.ended"), dict):
@@ -130,7 +132,7 @@ def opening(report: Report, how: Look) -> Lines:
     yield from machine(report.observation.facts, how)
 
 
-def findings(report: Report, how: Look, shown: Sequence[Shape] = ()) -> Lines:
+def findings(report: Report, how: TerminalOptions, shown: Sequence[Shape] = ()) -> Lines:
     """Yield every finding, or say what it means that there is none.
 
     Of findings that are `shown` already, yield what has changed.
@@ -146,7 +148,7 @@ def findings(report: Report, how: Look, shown: Sequence[Shape] = ()) -> Lines:
         yield from suppressed(report, how)
 
 
-def shapes(report: Report, how: Look) -> tuple[Shape, ...]:
+def shapes(report: Report, how: TerminalOptions) -> tuple[Shape, ...]:
     """Return the findings that count, as this terminal shows them."""
     # What is healthy does without these imports.
     from doctor.report.view.detail import GLANCE, WHOLE
@@ -155,7 +157,7 @@ def shapes(report: Report, how: Look) -> tuple[Shape, ...]:
     return of_report(report, WHOLE if how.wordy else GLANCE)
 
 
-def suppressed(report: Report, how: Look) -> Lines:
+def suppressed(report: Report, how: TerminalOptions) -> Lines:
     """Yield a line each for ignored findings, known findings and fixed ones."""
     given = report.findings
     ignored = [one for one in given if one.suppressed and one.suppressed.by == "ignore"]
@@ -174,14 +176,14 @@ def suppressed(report: Report, how: Look) -> Lines:
             yield from paragraph(span(how, (text, QUIET)), how)
 
 
-def _ignored(found: Finding, how: Look) -> str:
+def _ignored(found: Finding, how: TerminalOptions) -> str:
     if not found.suppressed:
         return found.id
     why = f", for: {found.suppressed.reason}" if how.wordy else ""
     return f"{found.id} until {found.suppressed.until}{why}"
 
 
-def _nothing(report: Report, how: Look) -> Lines:
+def _nothing(report: Report, how: TerminalOptions) -> Lines:
     text = words.nothing(report)
     mark, style = ("passed", "green") if text.startswith("Nothing found:") else ("broken", "yellow")
     yield from paragraph(
@@ -192,7 +194,7 @@ def _nothing(report: Report, how: Look) -> Lines:
     )
 
 
-def facts_of_interest(report: Report, how: Look) -> Lines:
+def facts_of_interest(report: Report, how: TerminalOptions) -> Lines:
     """Yield the facts about the stack that are present, and why others are unknown."""
     known = {
         name: fact
@@ -223,7 +225,7 @@ def facts_of_interest(report: Report, how: Look) -> Lines:
         )
 
 
-def ruled_out(report: Report, how: Look) -> Lines:
+def ruled_out(report: Report, how: TerminalOptions) -> Lines:
     """Yield the known issues that were dismissed, and by what."""
     if report.ruled_out:
         yield blank()
@@ -237,7 +239,7 @@ def ruled_out(report: Report, how: Look) -> Lines:
         yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
 
 
-def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
+def foot(report: Report, how: TerminalOptions, *, catalog: bool = True) -> Lines:
     """Yield what the judgement leans on, and as the last line the counts."""
     yield blank()
     if how.verbosity >= 0:
@@ -270,7 +272,7 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
     yield from paragraph(span(how, *_counts(report, how)), how, indent=0)
 
 
-def plan(report: Report, how: Look) -> Lines:
+def plan(report: Report, how: TerminalOptions) -> Lines:
     """Yield the plan for all findings, where there is one."""
     if report.plan is None:
         return
@@ -285,7 +287,7 @@ def plan(report: Report, how: Look) -> Lines:
     yield blank()
 
 
-def _condition(fix: Fix, how: Look) -> str:
+def _condition(fix: Fix, how: TerminalOptions) -> str:
     """Return what has to hold before a fix is of use, as the start of a sentence."""
     return f"If {paragraph_text(' and '.join(fix.use_if), how)}: " if fix.use_if else ""
 
@@ -298,7 +300,7 @@ def _single_command(fix: Fix, report: Report) -> list[str]:
     return [command_line(fix.steps[0], shell)] if shell is Shell.POSIX else []
 
 
-def _counts(report: Report, how: Look) -> Sequence[Part]:
+def _counts(report: Report, how: TerminalOptions) -> Sequence[Part]:
     total, seen = summary(report), report.observation
     by_severity = [
         (total.error, Severity.ERROR),

@@ -10,8 +10,8 @@ from doctor.model.report import Report
 from doctor.report.terminal.page import (
     QUIET,
     Lines,
-    Look,
     Part,
+    TerminalOptions,
     blank,
     glyph,
     paragraph,
@@ -21,7 +21,7 @@ from doctor.report.terminal.page import (
 from doctor.report.view import machine as told
 
 
-def head(report: Report, how: Look) -> Lines:
+def head(report: Report, how: TerminalOptions) -> Lines:
     """Yield the version of doctor, the target, and whether this is a recording or interrupted."""
     seen = report.observation
     if seen.recording:
@@ -43,13 +43,13 @@ def head(report: Report, how: Look) -> Lines:
     yield from paragraph(span(how, *parts), how, indent=0)
 
 
-def interrupted(how: Look) -> Lines:
+def interrupted(how: TerminalOptions) -> Lines:
     """Yield a line that says that the run was interrupted."""
     words = ((" INTERRUPTED ", "bold reverse yellow"), (" this is not complete", "bold yellow"))
     yield from paragraph(span(how, *words), how, indent=0)
 
 
-def ended(told: Mapping[str, Any], owner: Any, how: Look) -> Lines:
+def ended(told: Mapping[str, Any], owner: Any, how: TerminalOptions) -> Lines:
     """Yield how a command ended: its status, what that means, and the line that says why."""
     means = f", {told['means']}" if told.get("means") else ""
     status = span(how, (f"exit status {told.get('status')}{paragraph_text(means, how)}", "bold"))
@@ -65,7 +65,7 @@ def ended(told: Mapping[str, Any], owner: Any, how: Look) -> Lines:
         yield from paragraph(line, how, label="because")
 
 
-def wheel_tuple(facts: Facts, how: Look) -> Lines:
+def wheel_tuple(facts: Facts, how: TerminalOptions) -> Lines:
     """Yield what decides which wheels fit, broken between its entries only."""
     dot, line = glyph("dot", how), ""
     entries = told.wheel_tuple(facts)
@@ -79,7 +79,7 @@ def wheel_tuple(facts: Facts, how: Look) -> Lines:
         yield from paragraph(span(how, (line, "bold")), how, indent=0)
 
 
-def machine(facts: Facts, how: Look) -> Lines:
+def machine(facts: Facts, how: TerminalOptions) -> Lines:
     """Yield one line for each part of the machine about which anything was looked up."""
     rows = told.rows(facts)
     if rows:

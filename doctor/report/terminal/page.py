@@ -47,7 +47,7 @@ _IN_ASCII = {ord("…"): "...", ord("→"): "->"}
 _LONG_PATH = Pattern(r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}")
 
 
-class Look(msgspec.Struct, frozen=True):
+class TerminalOptions(msgspec.Struct, frozen=True):
     """What the terminal can show, and how much is wanted."""
 
     width: int
@@ -64,15 +64,15 @@ class Look(msgspec.Struct, frozen=True):
 
 def look(
     *, width: int, unicode: bool, colour: bool = False, verbosity: int = 0, links: bool = False
-) -> Look:
+) -> TerminalOptions:
     """Describe a terminal.
 
     Nothing is read from this process's own one, nor from its environment.
     """
-    return Look(max(width, 40), unicode, colour, verbosity, links)
+    return TerminalOptions(max(width, 40), unicode, colour, verbosity, links)
 
 
-def rendered_lines(lines: Iterable[Line], how: Look) -> str:
+def rendered_lines(lines: Iterable[Line], how: TerminalOptions) -> str:
     """Return lines as text that ends in a line feed."""
     if not how.colour:
         return "".join(f"{row.plain}\n" for line in lines for row in line.rows())
@@ -101,28 +101,28 @@ def as_rich(line: Line) -> Any:
     return Text.assemble(*line.pieces)
 
 
-def glyph(name: str, how: Look) -> str:
+def glyph(name: str, how: TerminalOptions) -> str:
     """Return a mark that this terminal can show."""
     return _GLYPHS[name][0 if how.unicode else 1]
 
 
-def paragraph_text(text: str, how: Look, *, most: int = _LONGEST) -> str:
+def paragraph_text(text: str, how: TerminalOptions, *, most: int = _LONGEST) -> str:
     """Make foreign text fit for a paragraph: one line, no control characters, `most` characters."""
     return _spelled(one_line(text, most, glyph("more", how)), how)
 
 
-def code_line(text: str, how: Look, *, most: int = 500) -> str:
+def code_line(text: str, how: TerminalOptions, *, most: int = 500) -> str:
     """Make a line of a log or of code fit to be shown, its spaces as they are."""
     flat = sanitize(text[: 4 * most]).replace("\n", " ").expandtabs(8).rstrip()
     return _spelled(flat if len(flat) <= most else flat[:most] + glyph("more", how), how)
 
 
-def without_placeholders(title: str, how: Look) -> str:
+def without_placeholders(title: str, how: TerminalOptions) -> str:
     """Close the placeholders of a title that no machine has filled."""
     return HOLE.sub(lambda hole: hole[2] or glyph("more", how), title)
 
 
-def elided(text: str, how: Look) -> str:
+def elided(text: str, how: TerminalOptions) -> str:
     """Keep the last three names of long paths, unless everything is wanted: nobody copies them."""
     if how.wordy:
         return text
@@ -131,7 +131,7 @@ def elided(text: str, how: Look) -> str:
     )
 
 
-def span(how: Look, *parts: Part) -> Line:
+def span(how: TerminalOptions, *parts: Part) -> Line:
     """Join pieces of foreign text, each bare or with its style; nothing in them is markup."""
     line = Line()
     for part in parts:
@@ -141,7 +141,12 @@ def span(how: Look, *parts: Part) -> Line:
 
 
 def paragraph(
-    body: Line | str, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None
+    body: Line | str,
+    how: TerminalOptions,
+    *,
+    indent: int = 2,
+    label: Part = "",
+    column: int | None = None,
 ) -> Lines:
     """Wrap a text beside a label, or below it where there is no room.
 
@@ -163,14 +168,16 @@ def paragraph(
         yield _harmless((head if number == 0 else Line(" " * head.cell_len)) + line)
 
 
-def verbatim(text: str, how: Look, *, indent: int, style: str = "", mark: str = "") -> Lines:
+def verbatim(
+    text: str, how: TerminalOptions, *, indent: int, style: str = "", mark: str = ""
+) -> Lines:
     """Yield what is to be copied: never wrapped, never cut. `mark` stands before the first line."""
     for line in _spelled(sanitize(text), how).splitlines() or [""]:
         yield _harmless(span(how, " " * indent, (mark, QUIET), (line, style)))
         indent, mark = indent + len(mark), ""
 
 
-def url(address: str, how: Look, *, indent: int, label: Part = "") -> Lines:
+def url(address: str, how: TerminalOptions, *, indent: int, label: Part = "") -> Lines:
     """Yield an address, whole, and as a link where the terminal knows links."""
     address = paragraph_text(address, how)
     head = span(how, " " * indent, label)
@@ -186,7 +193,7 @@ def blank() -> Line:
     return Line()
 
 
-def _spelled(text: str, how: Look) -> str:
+def _spelled(text: str, how: TerminalOptions) -> str:
     text = text.translate(_SEPARATORS)
     if how.unicode:
         return text

@@ -15,7 +15,7 @@ from doctor.report.terminal.blocks import finding as block
 from doctor.report.terminal.checks import check_line
 from doctor.report.terminal.document import page
 from doctor.report.terminal.line import Line
-from doctor.report.terminal.page import Lines, Look, as_rich, blank, look
+from doctor.report.terminal.page import Lines, TerminalOptions, as_rich, blank, look
 
 _WIDTH = 80
 _THEME = TerminalTheme(
@@ -94,7 +94,7 @@ _MOTION = """
     """
 
 
-def _how() -> Look:
+def _how() -> TerminalOptions:
     return look(width=_WIDTH, unicode=True, colour=True)
 
 

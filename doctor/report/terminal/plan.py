@@ -11,7 +11,15 @@ from doctor.model.plans import Plan
 from doctor.model.report import Report
 from doctor.report.terminal.blocks import block as written_block
 from doctor.report.terminal.machine import head, wheel_tuple
-from doctor.report.terminal.page import Lines, Look, blank, look, paragraph, rendered_lines, span
+from doctor.report.terminal.page import (
+    Lines,
+    TerminalOptions,
+    blank,
+    look,
+    paragraph,
+    rendered_lines,
+    span,
+)
 from doctor.report.view.detail import GLANCE, WHOLE
 from doctor.report.view.plan import plan as blocks_of
 
@@ -38,7 +46,11 @@ def render(
 
 
 def _page(
-    report: Report, plan: Plan, remarks: Sequence[str], told: Mapping[str, str], how: Look
+    report: Report,
+    plan: Plan,
+    remarks: Sequence[str],
+    told: Mapping[str, str],
+    how: TerminalOptions,
 ) -> Lines:
     facts = report.observation.facts
     if how.verbosity >= 0:

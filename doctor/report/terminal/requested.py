@@ -15,7 +15,7 @@ from doctor.report.terminal.page import (
     QUIET,
     STYLES,
     Lines,
-    Look,
+    TerminalOptions,
     blank,
     glyph,
     look,
@@ -47,7 +47,7 @@ def render(
     return rendered_lines(_page(found, how, shell), how)
 
 
-def _page(found: Requested, how: Look, shell: Shell) -> Lines:
+def _page(found: Requested, how: TerminalOptions, shell: Shell) -> Lines:
     title = (f"canary-doctor {__version__}{glyph('dot', how)}plan", "bold")
     yield from paragraph(span(how, title), how, indent=0)
     for number, words in enumerate(found.machine):
@@ -65,7 +65,7 @@ def _page(found: Requested, how: Look, shell: Shell) -> Lines:
     yield from paragraph(_summary(found), how, indent=0)
 
 
-def _conflict(found: Requested, how: Look, shell: Shell) -> Lines:
+def _conflict(found: Requested, how: TerminalOptions, shell: Shell) -> Lines:
     rules = found.conflict.rules if found.conflict else ()
     head = span(how, ("no choice of releases meets both rules", STYLES[Severity.ERROR]))
     yield from paragraph(head, how)
@@ -84,13 +84,13 @@ def _conflict(found: Requested, how: Look, shell: Shell) -> Lines:
         yield from paragraph("no way out is known: one of the two rules has to go", how)
 
 
-def _plan(plan: Plan, how: Look, shell: Shell) -> Lines:
+def _plan(plan: Plan, how: TerminalOptions, shell: Shell) -> Lines:
     if not plan.steps:
         yield from paragraph(plan.title, how)
     yield from _body(plan, how, shell)
 
 
-def _body(plan: Plan, how: Look, shell: Shell) -> Lines:
+def _body(plan: Plan, how: TerminalOptions, shell: Shell) -> Lines:
     if plan.changes:
         yield from paragraph(_moves(plan.changes, how), how, label=("changes", QUIET))
     if plan.steps:
@@ -116,7 +116,7 @@ def _cost(plan: Plan) -> str:
     return f"; {words} to download"
 
 
-def _moves(changes: Sequence[Change], how: Look) -> str:
+def _moves(changes: Sequence[Change], how: TerminalOptions) -> str:
     """Say which packages move: those that people know first, and how many more."""
     named = sorted(changes, key=lambda one: (one.name not in _FIRST, one.before is None))
     moved = [one for one in named if one.name in _FIRST or one.before is not None]

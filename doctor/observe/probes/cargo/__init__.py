@@ -11,7 +11,7 @@ from doctor.observe.cargo.lock import Lock, Locked, read_lock
 from doctor.observe.cargo.resolution import Answer, Question, ask
 from doctor.observe.cargo.sources import described, has_sources
 from doctor.observe.cargo.toolchain import find_toolchain
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 WAITS = True
 BOUND = 12.0
@@ -24,7 +24,7 @@ cudarc bindgen_cuda cudaforge half rand gemm metal objc2-metal intel-mkl-src acc
 _CRATES = tuple(_LIST.split())
 
 
-def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
+def probe(scene: ProbeInput, *, patience: float = 5.0) -> FactStream:
     """Yield `cargo.*`, `crate.*`, `candle.*` and `cudarc.*`.
 
     Nothing is built, fetched or written.
@@ -67,7 +67,7 @@ def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
     yield from candle(scene, folder, lock, answer)
 
 
-def _ask_cargo(scene: Scene, folder: Path, lock: Lock, patience: float) -> Answer:
+def _ask_cargo(scene: ProbeInput, folder: Path, lock: Lock, patience: float) -> Answer:
     """Ask cargo if the lock lists a crate of interest.
 
     Many a Python project has a small crate beside it.
@@ -87,7 +87,7 @@ def _ask_cargo(scene: Scene, folder: Path, lock: Lock, patience: float) -> Answe
     return ask(scene.host, find_toolchain(scene.host, folder), question)
 
 
-def _triple(scene: Scene) -> str:
+def _triple(scene: ProbeInput) -> str:
     """Return the target triple of this machine.
 
     Without one, cargo wants the sources of every platform.

@@ -16,7 +16,7 @@ from doctor.observe.cargo.lock import Lock
 from doctor.observe.cargo.places import metal_places
 from doctor.observe.cargo.resolution import Answer
 from doctor.observe.cargo.sources import described, folder_of
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 _MOST_BUILDERS = 20
 _MOST_COPIES = 20
@@ -36,7 +36,7 @@ _Question: TypeAlias = Callable[[_Read], "bool | None"]
 """Reads files of a crate; None where they are not in a form that tells."""
 
 
-def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> FactStream:
+def candle(scene: ProbeInput, workspace: Path, lock: Lock, answer: Answer) -> FactStream:
     """Yield `candle.*`, `cudarc.*` and the folders of their sources."""
     host, path = scene.host, str(workspace / "Cargo.lock")
     copies = list(

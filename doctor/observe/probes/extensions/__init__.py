@@ -18,7 +18,7 @@ from doctor.observe.binaries.undefined_symbols import Scope, Undefined
 from doctor.observe.installed.extension_files import Compiled, list_files
 from doctor.observe.installed.modules import constants, folder_of
 from doctor.observe.probes.libraries import torch_objects
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 BOUND = 20.0
 
@@ -39,7 +39,7 @@ class Judged(msgspec.Struct, frozen=True):
     """What it asks of torch, if any of that is undefined."""
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give extensions.files and extension.*, a group for each distribution.
 
     Absent where libraries are not ELF files.

@@ -20,8 +20,8 @@ from doctor.observe.probes.files.generations import (
     needs_of,
     package_facts,
 )
-from doctor.observe.probes.files.owners import Wrong, claims, owner_of
-from doctor.observe.scene import Distribution, Scene
+from doctor.observe.probes.files.owners import ChangedFile, claims, owner_of
+from doctor.observe.scene import Distribution, ProbeInput
 
 WAITS = True
 BOUND = 20.0
@@ -35,7 +35,7 @@ _OF_TORCH = Pattern(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
 """Packages that `import torch` proves whole enough to run, or not."""
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give files.* and cuda_packages.*; each is absent where nothing of the kind was found.
 
     Raises UnreadableFile, once it has told what it found, where a RECORD or a file could not be
@@ -80,7 +80,7 @@ def probe(scene: Scene) -> FactStream:
 
 
 def _of_files(
-    missing: Sequence[Wrong], damaged: Sequence[Wrong], unread: Sequence[str]
+    missing: Sequence[ChangedFile], damaged: Sequence[ChangedFile], unread: Sequence[str]
 ) -> FactStream:
     pointers = [each for each in damaged if kind_of(each.path) == "library" and _is_pointer(each)]
     yield "files.missing", _listed([_file_value(each) for each in missing], unread)
@@ -102,11 +102,11 @@ def _listed(values: Sequence[Any], unread: Sequence[str] = ()) -> Fact:
     return unknown(unread[0], _SOURCE) if unread else absent(_SOURCE)
 
 
-def _owners(wrong: Iterable[Wrong]) -> list[str]:
+def _owners(wrong: Iterable[ChangedFile]) -> list[str]:
     return list(dict.fromkeys(each.owner.requirement for each in wrong))
 
 
-def _file_value(each: Wrong) -> dict[str, Any]:
+def _file_value(each: ChangedFile) -> dict[str, Any]:
     owner = each.owner
     return {
         "path": f"{owner.folder.parent}/{each.path}",
@@ -118,7 +118,7 @@ def _file_value(each: Wrong) -> dict[str, Any]:
     }
 
 
-def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
+def _wrong(one: Distribution, unread: list[str]) -> Iterator[ChangedFile]:
     """Yield the files of a distribution that are not as its RECORD says.
 
     What could not be looked at is added to `unread`.
@@ -139,7 +139,7 @@ def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
             # An empty __init__.py makes no difference when it is gone, and packages that share a
             # folder delete each other's.
             if wanted != 0 or not path.endswith("__init__.py"):
-                yield Wrong(one, path, wanted, None)
+                yield ChangedFile(one, path, wanted, None)
             continue
         except ValueError:
             continue  # a line that names what no file system holds
@@ -148,10 +148,10 @@ def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
                 unread.append(f"{site}{path}: {error.strerror}")
             continue
         if size != wanted and wanted is not None and (compared or not size):
-            yield Wrong(one, path, wanted, size)
+            yield ChangedFile(one, path, wanted, size)
 
 
-def _intact(scene: Scene, checked: Iterable[Distribution]) -> frozenset[str]:
+def _intact(scene: ProbeInput, checked: Iterable[Distribution]) -> frozenset[str]:
     """Return the distributions that a helper process finds intact.
 
     This process works meanwhile, and examines the others itself.
@@ -163,7 +163,7 @@ def _intact(scene: Scene, checked: Iterable[Distribution]) -> frozenset[str]:
     return frozenset(name for path, name in asked.items() if path in intact)
 
 
-def _is_pointer(each: Wrong) -> bool:
+def _is_pointer(each: ChangedFile) -> bool:
     """Say whether a library is the text that git-lfs leaves where it did not fetch the file."""
     if each.found is None or each.found > _LARGEST_POINTER:
         return False

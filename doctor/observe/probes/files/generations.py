@@ -20,8 +20,8 @@ from doctor.observe.binaries.elf import ElfError, opened
 from doctor.observe.installed.distributions import extras_of, record_of, requirements
 from doctor.observe.installed.extension_files import Compiled, list_files
 from doctor.observe.installed.records import kind_of, rows
-from doctor.observe.probes.files.owners import Wrong
-from doctor.observe.scene import Distribution, Interpreter, Scene
+from doctor.observe.probes.files.owners import ChangedFile
+from doctor.observe.scene import Distribution, Interpreter, ProbeInput
 
 _MOST_READ = 400
 _GENERATION = Pattern(r"nvidia-.+-cu(?P<major>\d\d)")
@@ -31,7 +31,7 @@ _NAMES = ("leftover", "shared", "overwritten", "overwriting", "wanted_by", "also
 class Replaced(msgspec.Struct, frozen=True):
     """A file of one distribution in whose place lies the file of another."""
 
-    file: Wrong
+    file: ChangedFile
     by: Distribution
 
 
@@ -54,7 +54,7 @@ def generation_of(name: str) -> str:
     return found["major"] if found else ""
 
 
-def needs_of(scene: Scene) -> Needs:
+def needs_of(scene: ProbeInput) -> Needs:
     """Find the dependents of NVIDIA's packages, by metadata and by compiled files."""
     packages = {one.name: one for one in scene.distributions if generation_of(one.name)}
     if scene.interpreter is None or not packages:
@@ -82,7 +82,7 @@ def needs_of(scene: Scene) -> Needs:
 
 
 def _dependents(
-    others: Iterable[Distribution], packages: Mapping[str, Distribution], scene: Scene
+    others: Iterable[Distribution], packages: Mapping[str, Distribution], scene: ProbeInput
 ) -> dict[str, frozenset[str]]:
     """Collect who asks for which of these packages in METADATA.
 
@@ -119,7 +119,7 @@ def _close(
 
 
 def _loaded(
-    scene: Scene, spare: Sequence[Distribution], kept: Sequence[Distribution]
+    scene: ProbeInput, spare: Sequence[Distribution], kept: Sequence[Distribution]
 ) -> dict[str, set[str]]:
     """Return the spare packages whose libraries a compiled file names, with its owner."""
     others = frozenset(name for one in kept for name in _libraries(one))
@@ -136,7 +136,7 @@ def _libraries(one: Distribution) -> list[str]:
     return [path.rpartition("/")[2] for path, _, _ in _rows(one) if kind_of(path) == "library"]
 
 
-def _asking(scene: Scene) -> Sequence[Compiled]:
+def _asking(scene: ProbeInput) -> Sequence[Compiled]:
     torch = next((one.version for one in scene.distributions if one.name == "torch"), "")
     return list_files(scene, {"torch": torch}, bundled=True).files[:_MOST_READ]
 

@@ -19,7 +19,7 @@ HASHED_BY = "sha256="
 """How a hash in RECORD begins that `hash_of` can be compared with."""
 
 
-class Wrong(msgspec.Struct, frozen=True):
+class ChangedFile(msgspec.Struct, frozen=True):
     """A file that is not as the RECORD of its owner says.
 
     `found` is its size, None where it is gone.
@@ -45,7 +45,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 def claims(
-    wrong: Iterable[Wrong], distributions: Iterable[Distribution]
+    wrong: Iterable[ChangedFile], distributions: Iterable[Distribution]
 ) -> Mapping[Path, list[Claim]]:
     """Return what other distributions say of each of these files.
 
@@ -81,7 +81,7 @@ def _record(one: Distribution) -> str:
         return ""
 
 
-def owner_of(one: Wrong, others: Iterable[Claim]) -> Distribution | None:
+def owner_of(one: ChangedFile, others: Iterable[Claim]) -> Distribution | None:
     """Return the owner of a file by size, and by hash where several sizes fit, or None."""
     fitting = [
         each

@@ -13,7 +13,7 @@ from doctor.observe.binaries.loader_cache import search_folders
 from doctor.observe.installed.modules import folder_of
 from doctor.observe.probes.libraries.symbols import in_vain
 from doctor.observe.probes.libraries.versions import of_cudnn
-from doctor.observe.scene import Interpreter, Scene
+from doctor.observe.scene import Interpreter, ProbeInput
 
 BOUND = 10.0
 _MOST_TOLD = 20
@@ -37,7 +37,7 @@ _LOADED = (
 _OPENED_LATER = {"libcudnn.so": "libcudnn_*.so.*", "libnvrtc.so": "libnvrtc-builtins.so*"}
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give libs.*.
 
     Absent where there is no torch or where the libraries of the platform are not ELF files.

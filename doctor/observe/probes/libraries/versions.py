@@ -12,7 +12,7 @@ from doctor.host import Host, UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.binaries.linking import Resolved
 from doctor.observe.installed.distributions import requirements
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 Version: TypeAlias = tuple[int, ...]
 
@@ -22,7 +22,7 @@ _PINNED = Pattern(r"==([0-9]{1,6})\.([0-9]{1,6})")
 _PARTS = ("MAJOR", "MINOR", "PATCHLEVEL")
 
 
-def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> FactStream:
+def of_cudnn(scene: ProbeInput, found: Mapping[str, Resolved]) -> FactStream:
     """Give libs.cudnn_older and libs.cudnn_mixed.
 
     torch compares major and minor: another major never fits, and an older minor does not
@@ -75,7 +75,7 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def _wanted(scene: Scene) -> Version | None:
+def _wanted(scene: ProbeInput) -> Version | None:
     torch = next((one for one in scene.distributions if one.name == "torch"), None)
     if torch is None or scene.interpreter is None:
         return None

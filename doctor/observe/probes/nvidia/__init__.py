@@ -16,7 +16,7 @@ from doctor.observe.probes.nvidia import files
 from doctor.observe.probes.nvidia.confidential import confidential
 from doctor.observe.probes.nvidia.modules import of_modules, unplaced
 from doctor.observe.probes.nvidia.xid import KernelLog, kernel_log, no_log
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.redact import without_secrets
 
 WAITS = True
@@ -28,7 +28,7 @@ _NOT_LOADED = "driver not loaded"
 _GPU_FACTS = ("gpus", "gpu_errors", "visible", "visible_error", "hidden_on_purpose")
 
 
-def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
+def probe(scene: ProbeInput, *, patience: float = 4.0) -> FactStream:
     """Yield `nvidia.*`.
 
     Without a sign of a driver no child is started and everything that needs one is absent.

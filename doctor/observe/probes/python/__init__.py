@@ -16,7 +16,7 @@ from doctor.observe.installed.distributions import duplicates
 from doctor.observe.installed.gpu_stack import in_stack
 from doctor.observe.installed.modules import searched
 from doctor.observe.probes.python.locked import departed, of_project
-from doctor.observe.scene import Distribution, Interpreter, Scene
+from doctor.observe.scene import Distribution, Interpreter, ProbeInput
 
 BOUND = 10.0
 
@@ -51,7 +51,7 @@ _HIDEABLE = frozenset(_MODULES.split())
 _HIDEABLE_FILES = _HIDEABLE | frozenset(_STDLIB.split())
 
 
-def probe(scene: Scene) -> FactStream:
+def probe(scene: ProbeInput) -> FactStream:
     """Give python.*, packages and package.*; nothing where there is no interpreter."""
     if (interpreter := scene.interpreter) is None:
         return
@@ -107,7 +107,7 @@ def _folders(host: Host, interpreter: Interpreter) -> FactStream:
     yield "python.externally_managed", present(alone and host.exists(mark), str(mark))
 
 
-def _installed_with(scene: Scene, interpreter: Interpreter) -> FactStream:
+def _installed_with(scene: ProbeInput, interpreter: Interpreter) -> FactStream:
     pip = next((one for one in scene.distributions if one.name == "pip"), None)
     yield "python.has_pip", present(pip is not None, str(pip.folder) if pip else interpreter.prefix)
     uv = scene.host.which("uv")
@@ -130,7 +130,7 @@ def _installed_with(scene: Scene, interpreter: Interpreter) -> FactStream:
     yield "project.locked", of_project(scene)
 
 
-def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:
+def _installer(scene: ProbeInput, interpreter: Interpreter) -> tuple[str, str]:
     """Return what manages the environment, by the most specific sign: name and evidence."""
     prefix, host = Path(interpreter.prefix), scene.host
     if host.exists(prefix / "conda-meta"):
@@ -194,7 +194,7 @@ def _hides(path: Path) -> bool:
     return path.name in _HIDEABLE and (path / "__init__.py").is_file()
 
 
-def _packages(scene: Scene, interpreter: Interpreter) -> FactStream:
+def _packages(scene: ProbeInput, interpreter: Interpreter) -> FactStream:
     listed = {one.name: one.version for one in scene.distributions}
     yield "packages", present(listed, ", ".join(interpreter.site_packages) or interpreter.prefix)
     others = duplicates(interpreter.path, scene.distributions)

@@ -14,14 +14,14 @@ from doctor.host.reading import LOCK, SOURCE, UnreadableFile
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.observe.manifests import kind_of
 from doctor.observe.manifests.specifiers import MAIN_TABLES, specifier_in
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
 """Locks of a project's tools, in the order in which they count."""
 _MANIFESTS = ("pyproject.toml", "Pipfile")
 
 
-def departed(scene: Scene, lock: Path) -> Fact:
+def departed(scene: ProbeInput, lock: Path) -> Fact:
     """Give the packages whose installed version differs from the lock: name and version."""
     try:
         text = scene.host.whole(lock, LOCK)
@@ -41,7 +41,7 @@ def departed(scene: Scene, lock: Path) -> Fact:
     return present(found, str(lock)) if found else absent(str(lock))
 
 
-def of_project(scene: Scene) -> Fact:
+def of_project(scene: ProbeInput) -> Fact:
     """Give the release of each package that the project's lock names once.
 
     What the manifest beside the lock excludes is left out: the lock is older than that line.
@@ -80,7 +80,7 @@ def of_project(scene: Scene) -> Fact:
     return present(told, str(lock)) if is_its_own else absent(str(lock))
 
 
-def _asked(scene: Scene) -> Iterator[tuple[str, str]]:
+def _asked(scene: ProbeInput) -> Iterator[tuple[str, str]]:
     """Yield the range of each package that the project's manifest names in its main table."""
     for name in _MANIFESTS:
         kind = kind_of(scene.host.cwd.name, name)

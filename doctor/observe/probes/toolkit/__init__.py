@@ -14,9 +14,9 @@ from doctor.host import Host, Termination
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.probes.toolkit import files, owners, roots
 from doctor.observe.probes.toolkit import headers as cuda_headers
-from doctor.observe.probes.toolkit.files import Holding
+from doctor.observe.probes.toolkit.files import MissingParts
 from doctor.observe.probes.toolkit.roots import Toolkit
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 from doctor.redact import without_secrets
 
 BOUND = 8.0
@@ -31,7 +31,7 @@ _LIST = """
 _FACTS = tuple(_LIST.split())
 
 
-def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
+def probe(scene: ProbeInput, *, patience: float = 5.0) -> FactStream:
     """Yield `cuda.*` for the toolkit that torch finds, else for the first one on disk.
 
     nvcc may take `patience` seconds.
@@ -57,13 +57,13 @@ def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
     yield from _versions(scene, kits[0], patience)
 
 
-def _torch(scene: Scene) -> Path | None:
+def _torch(scene: ProbeInput) -> Path | None:
     sites = scene.interpreter.site_packages if scene.interpreter else ()
     folders = (Path(site, "torch") for site in sites)
     return next((folder for folder in folders if scene.host.exists(folder / "include/ATen")), None)
 
 
-def _outline(scene: Scene, kit: Toolkit, held: Holding) -> Mapping[str, Any]:
+def _outline(scene: ProbeInput, kit: Toolkit, held: MissingParts) -> Mapping[str, Any]:
     version = roots.filed_version(scene, kit)
     return {
         "root": kit.root,
@@ -88,7 +88,7 @@ def _chosen(kit: Toolkit, *, broken: bool) -> FactStream:
     yield "cuda.nvcc", _or_absent(kit.nvcc, f"{kit.root}/bin/nvcc")
 
 
-def _lacks(scene: Scene, kit: Toolkit, held: Holding) -> FactStream:
+def _lacks(scene: ProbeInput, kit: Toolkit, held: MissingParts) -> FactStream:
     source, components = kit.root, list(dict.fromkeys(held.missing.values()))
     version = roots.filed_version(scene, kit)
     yield "cuda.missing", _or_absent(sorted(held.missing), source)
@@ -124,7 +124,7 @@ def _compilers(host: Host, kit: Toolkit) -> FactStream:
             )
 
 
-def _versions(scene: Scene, kit: Toolkit, patience: float) -> FactStream:
+def _versions(scene: ProbeInput, kit: Toolkit, patience: float) -> FactStream:
     filed, headers = (
         roots.filed_version(scene, kit),
         cuda_headers.headers_version(scene.host, kit.root),
@@ -158,7 +158,7 @@ def _ask_nvcc(host: Host, nvcc: str | None, patience: float) -> Fact:
     return unknown(f"exit code {ran.code}, and no version in: {said or '(nothing)'}", nvcc)
 
 
-def _cudnn(scene: Scene, kits: list[Toolkit]) -> Fact:
+def _cudnn(scene: ProbeInput, kits: list[Toolkit]) -> Fact:
     host = scene.host
     folders = [folder for kit in kits[:1] for folder in cuda_headers.include_dirs(host, kit.root)]
     folders += [

@@ -39,7 +39,7 @@ _LINKER_FOLDERS = (
 )
 
 
-class Holding(msgspec.Struct, frozen=True, kw_only=True):
+class MissingParts(msgspec.Struct, frozen=True, kw_only=True):
     """Missing parts of a toolkit: files with their component, and libraries.
 
     Misplaced libraries have their place.
@@ -51,7 +51,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
     lib_dir: str | None
 
 
-def holding(host: Host, root: str, torch: Path | None) -> Holding:
+def holding(host: Host, root: str, torch: Path | None) -> MissingParts:
     """Look through the toolkit at `root`.
 
     `torch` is the folder of the package that is to be extended, if there is one.
@@ -71,7 +71,7 @@ def holding(host: Host, root: str, torch: Path | None) -> Holding:
         host.exists(f"{place}/{_DEVICE}") for place in (*places, *_library_folders(host, root))
     ):
         lacking[f"{Path(folder or 'lib64').name}/{_DEVICE}"] = "runtime"
-    return Holding(
+    return MissingParts(
         missing=lacking,
         unlinkable=() if linkable else (_LINKED,),
         link_source=() if linkable else sources,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from doctor.host import Host
 from doctor.observe.probes.toolkit.roots import Toolkit
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 _PIP = {
     "nvcc": "nvidia-cuda-nvcc",
@@ -27,7 +27,7 @@ def from_pip(components: Sequence[str]) -> list[str]:
     return [_PIP.get(component, f"nvidia-{component}") for component in components]
 
 
-def requirements(scene: Scene, components: Sequence[str], cuda: str | None) -> list[str]:
+def requirements(scene: ProbeInput, components: Sequence[str], cuda: str | None) -> list[str]:
     """Return requirements: the installed version, else any version of this CUDA.
 
     The libraries count their versions apart from CUDA's; one that is not installed is named without

@@ -11,7 +11,7 @@ import msgspec
 
 from doctor.host import Host
 from doctor.observe.probes.toolkit import headers
-from doctor.observe.scene import Scene
+from doctor.observe.scene import ProbeInput
 
 SELECTING = ("CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda")
 """How torch finds a toolkit (`_find_cuda_home` in torch/utils/cpp_extension.py), first wins.
@@ -39,7 +39,7 @@ class Toolkit(msgspec.Struct, frozen=True, kw_only=True):
         return self.origin in SELECTING
 
 
-def toolkits(scene: Scene) -> list[Toolkit]:
+def toolkits(scene: ProbeInput) -> list[Toolkit]:
     """Return the toolkits, each once, the one that a build would take first."""
     found: dict[str, Toolkit] = {}
     for root, origin in _roots(scene):
@@ -60,7 +60,7 @@ def broken_home(host: Host) -> tuple[str, str] | None:
     return None
 
 
-def _roots(scene: Scene) -> Iterator[tuple[str, str]]:
+def _roots(scene: ProbeInput) -> Iterator[tuple[str, str]]:
     host = scene.host
     broken = broken_home(host)
     for name in ("CUDA_HOME", "CUDA_PATH"):
@@ -89,7 +89,7 @@ def _holds_a_part(host: Host, root: str) -> bool:
     return any(host.exists(f"{root}/{part}") for part in parts)
 
 
-def _lying_there(scene: Scene) -> Iterator[tuple[str, str]]:
+def _lying_there(scene: ProbeInput) -> Iterator[tuple[str, str]]:
     host, python = scene.host, scene.interpreter
     prefixes = (python.prefix, python.base_prefix) if python else ()
     for prefix in prefixes:
@@ -111,7 +111,7 @@ def _lying_there(scene: Scene) -> Iterator[tuple[str, str]]:
             yield root, "folder"
 
 
-def _packaging(scene: Scene, root: str) -> str:
+def _packaging(scene: ProbeInput, root: str) -> str:
     host, python = scene.host, scene.interpreter
     if "site-packages" in Path(root).parts or any(
         root.startswith(f"{site}/") for site in (python.site_packages if python else ())
@@ -134,7 +134,7 @@ def version_json(host: Host, root: str, component: str) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def filed_nvcc_version(scene: Scene, kit: Toolkit) -> tuple[str, str] | None:
+def filed_nvcc_version(scene: ProbeInput, kit: Toolkit) -> tuple[str, str] | None:
     """Return version and source of a toolkit's nvcc from a file, without starting nvcc."""
     host = scene.host
     if version := version_json(host, kit.root, "cuda_nvcc"):
@@ -158,7 +158,7 @@ def short(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def filed_version(scene: Scene, kit: Toolkit) -> tuple[str, str] | None:
+def filed_version(scene: ProbeInput, kit: Toolkit) -> tuple[str, str] | None:
     """Return major.minor and source of a toolkit's CUDA where a file tells it.
 
     Nvcc's own counts before the headers'.
