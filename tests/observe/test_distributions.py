@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,6 +74,28 @@ def test_a_dist_info_folder_is_read(tmp_path: Path) -> None:
             direct_url='{"url": "https://x/y.whl"}',
         ),
     )
+
+
+def test_a_folder_that_this_user_may_not_enter_is_known_by_its_name() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # pytest's own folder is for root alone
+        site = Path(name)
+        site.chmod(0o755)
+        closed = _put(site, "six", "1.17.0")
+        _put(site, "numpy", "2.1.0")
+        closed.chmod(0)
+        is_root = os.geteuid() == 0
+        try:
+            if is_root:
+                os.seteuid(_NOBODY)
+            found = _by_name(site)
+        finally:
+            if is_root:
+                os.seteuid(0)
+            closed.chmod(0o755)
+    assert {one: found[one].version for one in found} == {"numpy": "2.1.0", "six": "1.17.0"}
+
+
+_NOBODY = 65534
 
 
 def test_the_first_on_the_path_wins_and_the_others_are_duplicates(tmp_path: Path) -> None:

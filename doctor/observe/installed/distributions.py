@@ -313,7 +313,7 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
     # A description, which may hold such lines as well, begins behind the first empty line.
     head = head.replace("\r\n", "\n").partition("\n\n")[0]
     name, versions = _NAME.search(head), _VERSION.findall(head)
-    if not (name and versions) and not old and not (folder / "RECORD").exists():
+    if not (name and versions) and not old and not _has_record(folder):
         return None
     called, marked = _named(entry.name)
     called = normalize_name(name[1]) if name else called
@@ -334,6 +334,14 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
         direct_url=direct,
         ambiguous=not all(_same_version(version, other) for other in others),
     )
+
+
+def _has_record(folder: Path) -> bool:
+    """Say whether a distribution lists its files; where nobody may look, its name has to do."""
+    try:
+        return (folder / "RECORD").exists()
+    except OSError:
+        return True
 
 
 def _same_version(one: str, other: str) -> bool:
