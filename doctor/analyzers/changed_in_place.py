@@ -1,8 +1,9 @@
 """Explain a value that backward() needs and that was overwritten, by what the message says of it.
 
-A weight has no operation behind it in the message: its optimizer has stepped before the other loss
-went backward. The results of some functions are kept for their gradient; what wrote into them
-stands after them in the program.
+A weight or a buffer has no operation behind it in the message: an optimizer has stepped before the
+other loss went backward, or DistributedDataParallel has copied the buffers of its first process
+into the others between two forward passes (pytorch #22095, #175024). The results of some functions
+are kept for their gradient; what wrote into them stands after them in the program.
 """
 
 from __future__ import annotations
@@ -30,6 +31,30 @@ _ANOMALY = code(
     note="The traceback then has a second part, with the line. Take it out afterwards.",
 )
 _LONGEST = 700
+_VECTOR = re.compile(r"\[[\w.]{3,60} \[\d{1,9}\]\] is at version")
+"""One dimension, as weights, biases and statistics of a normalization have it."""
+_PARALLEL = re.compile(
+    r"DistributedDataParallel|[/\\]nn[/\\]parallel[/\\]|\btorchrun\b|torch[./\\]distributed[./\\]"
+    r"(?:launch|run|elastic)|\blocal_rank\b|\[rank\d{1,4}\]:"
+)
+_LOSS = re.compile(r"^\s{0,12}(?:\w{1,8}\.)?(?P<loss>\w{1,60})\.backward\(")
+_ONLY_LOSSES = {"loss", "total_loss", "loss_total", "losses", "l", "self"}
+_CALLERS = {"autograd", "tensor", "Tensor", "accelerator", "fabric", "scaler", "engine", "model"}
+"""What backward() is called on that is no loss."""
+_SEARCHED = 20_000
+_STEPPED_BETWEEN = (
+    "torch refuses since 1.5 to go backward through weights that were changed meanwhile; older "
+    "programs, most of all with two optimizers as in a GAN, did that unseen."
+)
+_BUFFERS = code(
+    "Keep DistributedDataParallel from copying its buffers at each forward pass",
+    "the line that wraps the model",
+    "DistributedDataParallel(model, device_ids=[rank], broadcast_buffers=False)",
+    before="DistributedDataParallel(model, device_ids=[rank])",
+    use_if=("the model runs under DistributedDataParallel and more than once before backward()",),
+    note="Or turn BatchNorm into SyncBatchNorm (torch.nn.SyncBatchNorm.convert_sync_batchnorm), or "
+    "give the model all inputs of a step in one call.",
+)
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -37,10 +62,107 @@ def explain(case: Case) -> Iterator[Explanation]:
     for event in case.of("changed-in-place"):
         text = event.text[:_LONGEST]
         output = _OUTPUT.search(text)
-        if _WEIGHT.search(text) or (output and output[1] in _OF_WEIGHTS):
+        if _VECTOR.search(text) and not _second_loss(case, event):
+            yield _vector(case, event)
+        elif _WEIGHT.search(text) or (output and output[1] in _OF_WEIGHTS):
             yield _stepped(case, event)
         elif output:
             yield _written(event, output[1])
+        elif loss := _second_loss(case, event):
+            yield _second(event, loss)
+        else:
+            yield _untold(event)
+
+
+def _lines_before(case: Case, event: Event) -> list[str]:
+    first = event.first if 0 <= event.first <= event.at else max(0, event.at - 40)
+    return [line[:_LONGEST] for line in case.log.lines[first : event.at + 1]]
+
+
+def _second_loss(case: Case, event: Event) -> str:
+    """Return the loss of the traceback that by its name is one of several ("loss_gen_lm")."""
+    for line in reversed(_lines_before(case, event)):
+        found = _LOSS.match(line)
+        if found and found["loss"] not in _ONLY_LOSSES | _CALLERS:
+            return found["loss"]
+    return ""
+
+
+def _second(event: Event, loss: str) -> Explanation:
+    return _explanation(
+        event,
+        f"{loss}.backward() needs a value that was changed before it, mostly by the step() of "
+        "another loss",
+        f"The program has more than one loss, and the value was changed between the forward pass "
+        f"and {loss}.backward(). " + _STEPPED_BETWEEN,
+        (*_order(loss), _ANOMALY),
+    )
+
+
+def _vector(case: Case, event: Event) -> Explanation:
+    parallel = any(_PARALLEL.search(line[:_LONGEST]) for line in case.log.lines[:_SEARCHED])
+    step = _order("d_loss")[0]
+    if parallel:
+        return _explanation(
+            event,
+            "DistributedDataParallel most likely changed a buffer between two forward passes",
+            "The value has one dimension, as the statistics of BatchNorm have it. By default "
+            "DistributedDataParallel copies the buffers of its first process into the others at "
+            "each forward pass, so a model that runs twice before backward() loses what the first "
+            "pass kept. Without two passes it is a weight that an optimizer's step() changed.",
+            (_BUFFERS, step, _ANOMALY),
+        )
+    return _explanation(
+        event,
+        "A vector that backward() needs was changed: a buffer under DistributedDataParallel, or a "
+        "weight by an optimizer's step()",
+        "The value has one dimension and no operation made it. Under DistributedDataParallel it is "
+        "mostly a statistic of BatchNorm, which is copied anew at each forward pass; in a single "
+        "process it is a bias or a weight of a normalization. " + _STEPPED_BETWEEN,
+        (_BUFFERS, step, _ANOMALY),
+    )
+
+
+def _untold(event: Event) -> Explanation:
+    return _explanation(
+        event,
+        "A value that the gradient needs was overwritten in place; the message does not tell which",
+        "Three things do that: an optimizer's step() before another backward(), an operator such "
+        "as += or relu(inplace=True), and DistributedDataParallel, which copies buffers at each "
+        "forward pass. The installation is sound.",
+        (
+            _ANOMALY,
+            code(
+                "Make a new tensor instead",
+                "the operation that torch then names",
+                "x = x + 1",
+                before="x += 1",
+                note="So for relu(inplace=True), x[mask] = 0 and x.add_(). With two losses, call "
+                "each backward() before the first step().",
+            ),
+            _BUFFERS,
+        ),
+        exact=False,
+    )
+
+
+def _order(loss: str) -> list[Recipe]:
+    """Return how the losses are put in order."""
+    other = "loss" if loss != "d_loss" else "g_loss"
+    first, second = ("d_loss", "g_loss") if loss == "d_loss" else (other, loss)
+    return [
+        code(
+            "Call each backward() before the first step()",
+            "the loop of the training",
+            f"{first}.backward(retain_graph=True)\n{second}.backward()\n"
+            "first_optimizer.step()\nsecond_optimizer.step()",
+            before=f"{first}.backward(retain_graph=True)\nfirst_optimizer.step()\n"
+            f"{second}.backward()\nsecond_optimizer.step()",
+            use_if=("a step() stands between the forward pass and this backward()",),
+            note="Or compute the outputs for the second loss anew after the step, or hand on "
+            "output.detach().",
+        )
+    ]
 
 
 def _stepped(case: Case, event: Event) -> Explanation:
