@@ -35,8 +35,14 @@ _OWN = re.compile(r"this process has ([\d.]{1,12} [KMGT]iB) memory in use")
 _MUCH = 0.05
 """The share of a GPU from which memory in pieces is worth a setting."""
 _ALONE = 0.9
-_EARLIER = re.compile(r"([\d.]{1,12} [KMGT]iB) already allocated; ([\d.]{1,12} [KMGT]iB) free")
-"""How torch before 2.2 wrote it."""
+_EARLIER = re.compile(
+    r"([\d.]{1,12} (?:[KMGT]iB|bytes)) already allocated; ([\d.]{1,12} (?:[KMGT]iB|bytes)) free"
+    r"(?:; ([\d.]{1,12} (?:[KMGT]iB|bytes)) (?:cached|reserved))?"
+)
+"""How torch before 2.2 wrote it: allocated and free, and what its cache holds. Until 1.5 "cached"
+was what is held beyond the tensors; "reserved in total" has counted them as well since."""
+_SMALL = 3 << 30
+"""A GPU with less serves a display; hardly any model is trained on it."""
 _CONTEXT = 1 << 30
 """What other processes may hold and not matter: the CUDA context of a desktop or a small worker."""
 _SEARCHED = 4000
@@ -145,6 +151,8 @@ def _holder(case: Case, text: str, amounts: Mapping[str, str]) -> tuple[str, tup
             f"torch itself reserves {found[1]} that no tensor uses, more than "
             f"{amounts['wanted']}: the memory is in pieces (fragmentation)."
         ), (_segments(),)
+    if found_by_amounts := _by_amounts(text, amounts):
+        return found_by_amounts
     if loaded := weights_fill(case, capacity):
         return (
             f"The weights of the model take {loaded} GiB of {amounts['capacity']} alone, so no "
@@ -158,6 +166,43 @@ def _holder(case: Case, text: str, amounts: Mapping[str, str]) -> tuple[str, tup
             else f"Tensors of this process hold {held[1]}: model, batch or text is too large."
         ), ()
     return "", ()
+
+
+def _by_amounts(text: str, amounts: Mapping[str, str]) -> tuple[str, tuple[Recipe, ...]] | None:
+    """Return what the capacity tells: a card that is too small, or memory that others hold."""
+    capacity = size(amounts.get("capacity", ""))
+    if 0 < capacity < _SMALL:
+        return (
+            f"The whole GPU has {amounts['capacity']}, and a part of that goes to CUDA itself and "
+            "the display. Most models need more than that for one sample, so a smaller batch alone "
+            "is mostly no cure."
+        ), (_LARGER,)
+    if (held_by_others := _of_others(text, capacity)) > max(
+        _CONTEXT, size(amounts.get("wanted", ""))
+    ):
+        return (
+            f"torch holds little of this GPU, and {_readable(held_by_others)} are in use beside "
+            "it: other processes hold them, one that was left over or a second program."
+        ), (_processes(),)
+    return None
+
+
+def _of_others(text: str, capacity: int) -> int:
+    """Return the bytes that torch before 2.2 counts neither as its own nor as free."""
+    old = _EARLIER.search(text)
+    if old is None or not capacity:
+        return 0
+    held, kept = size(old[1]), size(old[3] or "")
+    own = max(held, kept) if "reserved in total" in text else held + kept
+    return max(0, capacity - own - size(old[2]))
+
+
+_LARGER = command(
+    "Run it on a GPU with more memory, of this machine or of a cloud",
+    "nvidia-smi",
+    note="The table shows the GPUs of this machine and who holds them; CUDA_VISIBLE_DEVICES=1 "
+    "takes the second. A training of usual size wants 8 to 16 GiB.",
+)
 
 
 def size(text: str) -> int:
