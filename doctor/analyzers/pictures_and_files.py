@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.recipes import LINUX, code, command, variables
 from doctor.analyzers.texts import Text, explained
+from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
 
@@ -22,8 +23,21 @@ def explain(case: Case) -> Iterator[Explanation]:
     if (text := _not_utf8(case)) is not None:
         table = {**table, "text-encoding": text}
     for one in explained(case, table):
-        if one.event.kind != "picture-check" or one.event.at not in known:
+        if one.event.kind == "picture-check" and one.event.at in known:
+            continue
+        if one.event.kind != "server-refuses" or not _asked_for_a_wheel(case, one.event):
             yield one
+
+
+_WHEEL = "urlretrieve(wheel_url"
+"""How the setup.py of flash-attn, mamba-ssm and causal-conv1d asks whether a ready wheel exists."""
+_LONGEST_TRACE = 60
+
+
+def _asked_for_a_wheel(case: Case, event: Event) -> bool:
+    """Say whether a setup.py looked for a ready wheel; without one it compiles."""
+    near = case.log.lines[max(0, event.at - _LONGEST_TRACE) : event.at]
+    return any(_WHEEL in line[:600] for line in near)
 
 
 _NOT_UTF8 = re.compile(

@@ -80,6 +80,52 @@ COVERED = (
         "activation make a new tensor",
     ),
     (
+        IN_PLACE.format("").replace("[8, 3]", "[256]"),
+        "a buffer under DistributedDataParallel, or a weight",
+        "Keep DistributedDataParallel from copying its buffers",
+    ),
+    (
+        "[rank0]: " + IN_PLACE.format("").replace("[8, 3]", "[768]"),
+        "DistributedDataParallel most likely changed a buffer",
+        "Keep DistributedDataParallel from copying its buffers",
+    ),
+    (
+        TRACE.format("train.py", IN_PLACE.partition(": [")[0]).replace("g()", "loss_lm.backward()"),
+        "loss_lm.backward() needs a value that was changed before it",
+        "before the first step()",
+    ),
+    (
+        TRACE.format("train.py", IN_PLACE.partition(": [")[0]).replace("g()", "loss.backward()"),
+        "the message does not tell which",
+        "Have torch name the operation",
+    ),
+    (
+        (
+            "RuntimeError: CUDA out of memory. Tried to allocate 128.00 MiB (GPU 0; 983.69 MiB "
+            "total capacity; 209.53 MiB already allocated; 69.56 MiB free; 6.47 MiB cached)"
+        ),
+        "GPU 0 has no memory left",
+        "GPU with more memory",
+    ),
+    (
+        (
+            "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total "
+            "capacity; 209.53 MiB already allocated; 12.56 MiB free; 240.00 MiB reserved in total "
+            "by PyTorch)"
+        ),
+        "GPU 0 has no memory left",
+        "See which processes hold",
+    ),
+    (
+        (
+            "RuntimeError: CUDA out of memory. Tried to allocate 1.68 GiB (GPU 1; 31.75 GiB total "
+            "capacity; 27.51 GiB already allocated; 1.65 GiB free; 28.90 GiB reserved in total by "
+            "PyTorch)"
+        ),
+        "GPU 1 has no memory left",
+        "Use less memory at once",
+    ),
+    (
         (
             "ERROR: Invalid requirement: '<<<<<<< Updated upstream': Expected package name\n"
             "    <<<<<<< Updated upstream\n    ^ (from line 2 of requirements.txt)"
@@ -181,3 +227,13 @@ def test_families_need_two_known_widths() -> None:
     text = TRACE.format("net.py", "mat1 and mat2 shapes cannot be multiplied (32x400 and 256x120)")
     titles = [one.detection.title for one in explained("RuntimeError: " + text)]
     assert any("rows of 256 numbers, and gets rows of 400" in one for one in titles)
+
+
+def test_wheel_that_a_setup_script_looks_for_has_not_moved() -> None:
+    """A 404 is a file that moved, but not where a setup.py looks for a ready wheel."""
+    refused = "urllib.error.HTTPError: HTTP Error 404: Not Found"
+    asked = "    urllib.request.urlretrieve(wheel_url, wheel_filename)\n"
+    title = "The server refuses the download"
+    titles = [one.detection.title for one in explained(f"Traceback:\n{asked}{refused}")]
+    assert not any(title in one for one in titles)
+    assert any(title in one.detection.title for one in explained(refused))
