@@ -17,6 +17,9 @@ _DRIVER = re.compile(r"nvidia-driver-\d+")
 _TORCH = re.compile(r"torch(?![A-Za-z0-9._-])")
 _OF_CONDA_FORGE = re.compile(r"\.post\d{3}$")
 """Releases such as 2.3.1.post300, which only conda-forge has: pip finds none of them."""
+_CUDA_LIBRARIES = re.compile(
+    r"nvidia-[a-z]+(?:-[a-z]+)?-cu1[1-9](?![0-9])|[A-Za-z0-9._-]+\[[^\]]*\b(?:with-)?cu(?:da|dnn)"
+)
 _OF_TORCH = {"torch", "torchvision", "torchaudio"}
 _OTHER_BUILD = re.compile(r"rocm\d+\.\d+(?:\.\d+)?|xpu")
 _UV = {
@@ -57,7 +60,8 @@ def install(
     """Return the commands that install `requirements` into the target.
 
     `hold-torch` gives the torch that is here to the same resolver, which then refuses what would
-    move it.
+    move it. Without `no-deps` torch is also held beside requirements that bring libraries of CUDA:
+    torch pins its own, and a cuDNN of another generation keeps it from being imported.
     """
     where = (
         *(("--index-url", index) if index else ()),
@@ -70,7 +74,7 @@ def install(
     held = (
         (f"torch=={torch}",)
         if torch
-        and Option.HOLD_TORCH in options
+        and (Option.HOLD_TORCH in options or _brings_cuda(requirements, options))
         and not _OF_CONDA_FORGE.search(str(torch))
         and not any(map(_TORCH.match, requirements))
         else ()
@@ -86,6 +90,10 @@ def install(
         )
     flags = [PIP_FLAGS[option] for option in options if option in PIP_FLAGS]
     return (*_pip_first(facts), _pip(facts, "install", (*flags, *where, *requirements, *held)))
+
+
+def _brings_cuda(requirements: Sequence[str], options: Sequence[Option]) -> bool:
+    return Option.NO_DEPS not in options and any(map(_CUDA_LIBRARIES.match, requirements))
 
 
 def install_set(

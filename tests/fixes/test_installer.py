@@ -168,3 +168,22 @@ def test_torch_for_other_gpus_comes_from_the_index_that_has_it(
 def test_beside_an_nvidia_gpu_another_build_of_torch_is_not_kept() -> None:
     known = facts(torch__version="2.8.0+rocm6.4", nvidia__gpu_present=True)
     assert index_of_build(("torch",), known) is None
+
+
+@pytest.mark.parametrize(
+    ("requirement", "options", "held"),
+    [
+        ("onnxruntime-gpu[cuda,cudnn]==1.26.0", (), True),
+        ("nvidia-cudnn-cu12==9.*", (), True),
+        ("jax[cuda12]", (), True),
+        ("nvidia-nccl-cu12>=2.26.2", (Option.NO_DEPS,), False),
+        ("onnxruntime-gpu==1.18.1", (), False),
+        ("nvidia-ml-py", (), False),
+    ],
+)
+def test_torch_is_held_beside_libraries_of_cuda(
+    requirement: str, options: tuple[Option, ...], *, held: bool
+) -> None:
+    known = {**PIP, "torch.release": present("2.1.2", "t")}
+    (command,) = install([requirement], options, None, known)
+    assert ("torch==2.1.2" in command.argv) is held
