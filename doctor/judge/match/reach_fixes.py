@@ -209,7 +209,8 @@ _FULL = (
 _BUSY = (
     _ANOTHER,
     Recipe(
-        title="See who has the GPU, and in which compute mode it is",
+        title="See who has the GPU; wait for that process, or end it where it is yours",
+        note="Ask its owner before you end the process of somebody else.",
         steps=(Action(run=("nvidia-smi", "-q", "-d", "COMPUTE,PIDS")),),
         lasting=False,
     ),

@@ -125,7 +125,7 @@ def all_taken(frameworks: Sequence[Framework], state: str, observation: Observat
     return Detection(
         id=f"reach/cuda-{state}",
         target=observation.targets[0].name if observation.targets else "",
-        title=f"{whose} no GPU: all that this user may see {what}",
+        title=f"{whose} no GPU: all that this user may see {what}{_first_holder(gpus, state)}",
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         message="This is no fault of the stack, but nothing was checked on a GPU. "
@@ -220,6 +220,16 @@ def _how_busy(nvml: Mapping[str, Any]) -> str:
         if mode and mode != "default"
         else "is busy or unavailable"
     )
+
+
+def _first_holder(gpus: Sequence[Mapping[str, Any]], state: str) -> str:
+    """Name who holds the only GPU, which decides what to do."""
+    holders = [entry for gpu in gpus for entry in gpu.get("processes") or ()]
+    if state != "busy" or len(gpus) != 1 or len(holders) != 1 or not isinstance(holders[0], dict):
+        return ""
+    size = holders[0].get("memory_bytes")
+    taken = f", {size / 2**30:.1f} GiB" if isinstance(size, int) and size else ""
+    return f", process {as_text(holders[0].get('pid'))}{taken}"
 
 
 def _holders(nvml: Mapping[str, Any]) -> str:
