@@ -188,6 +188,8 @@ def test_where_others_count_the_gpus_otherwise_a_command_takes_the_address(
 @pytest.mark.parametrize(
     ("value", "plain"),
     [
+        ("cuda:0,cuda:1", "0,1"),
+        ("cuda:0,cuda:9", None),
         ("'0,1'", "0,1"),
         ('"0"', "0"),
         ('"GPU-a0","GPU-c0"', "GPU-a0,GPU-c0"),

@@ -437,3 +437,14 @@ def test_without_checks_nvml_tells_who_holds_every_gpu(
     facts = derive(seen.facts, toy.catalog())
     found = diagnose(msgspec.structs.replace(seen, facts=facts), toy.catalog()).findings
     assert [one.id for one in found if one.id.startswith("reach/")] == told
+
+
+def test_the_process_that_holds_the_only_gpu_stands_in_the_title() -> None:
+    held = {**GPUS[0], "compute_mode": "exclusive_process", "processes": [{"pid": 48211}]}
+    seen = toy.seen(
+        {"torch.build": "cuda", "nvidia.gpus": [held], "nvidia.visible": [held]}, static=True
+    )
+    facts = derive(seen.facts, toy.catalog())
+    found = diagnose(msgspec.structs.replace(seen, facts=facts), toy.catalog()).findings
+    (told,) = [one for one in found if one.id == "reach/cuda-busy"]
+    assert told.title.endswith("process 48211")

@@ -14,12 +14,13 @@ from doctor.facts.derive.making import SOURCE
 from doctor.facts.devices import cards
 from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
+_WORDED = Pattern(r"(?i:cuda:|gpu[:=]?|device=)([0-9]{1,4})")
+"""An entry in the words of torch (`cuda:0`) or of docker's `--gpus` (`device=0`)."""
 _NUMBER = Pattern(r"[0-9]{1,4}")
 _REFUSED = "Insufficient Permissions"
-_COMMAS_ALONE = {
-    **{ord(mark): None for mark in "\"'[]()"},
-    **{ord(mark): "," for mark in " \t;:|/"},
-}
+_QUOTES = {ord(mark): None for mark in "\"'`[](){}\u2018\u2019\u201c\u201d"}
+_BLANKS = {ord(mark): "," for mark in " \t;|/\uff0c"}
+_COMMAS_ALONE = {ord(mark): "," for mark in ":"}
 
 
 def choices(facts: Facts) -> FactStream:
@@ -59,9 +60,15 @@ def choices(facts: Facts) -> FactStream:
 def _plain(value: str, gpus: list[dict[str, Any]]) -> str:
     """Return the value with commas alone, where each entry then names a device of its own.
 
-    Quotation marks and brackets go, and other marks between two entries become commas.
+    Quotation marks and brackets go, other marks between two entries become commas, and `cuda:1`
+    becomes 1.
     """
-    entries = [one for one in value.translate(_COMMAS_ALONE).split(",") if one]
+    entries = [
+        found[1] if (found := _WORDED.fullmatch(one)) else one
+        for one in value.translate(_QUOTES).translate(_BLANKS).split(",")
+        if one
+    ]
+    entries = [one for entry in entries for one in entry.translate(_COMMAS_ALONE).split(",") if one]
     named = list(_named(entries, gpus))
     fits = entries and all(named) and len({*named}) == len(named)
     return plain if fits and (plain := ",".join(entries)) != value.replace(" ", "") else ""
