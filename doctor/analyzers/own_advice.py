@@ -90,23 +90,39 @@ def _message(case: Case, event: Event) -> list[str]:
     """Return the lines of a message: those of the event, and the few around it.
 
     A program goes on after a warning, so what stands behind a warning's paragraph, or in a record
-    of its own, is of something else.
+    of its own, is of something else. What a server says of its own address is never advice.
     """
     first = max(event.at - _ABOVE, 0)
     last = max(event.last, event.at) + _BELOW
     if event.level is Level.WARNING:
         first, last = event.at, _end_of_paragraph(case, event.at, last)
     around = [line[:_LONGEST] for line in case.log.lines[first : last + 1]]
-    return [event.text[:_LONGEST], *(line for line in around if not _is_frame(line))]
+    return [
+        event.text[:_LONGEST],
+        *(line for line in around if not _is_frame(line) and not _is_banner(line)),
+    ]
 
 
 def _end_of_paragraph(case: Case, at: int, last: int) -> int:
-    """Return the last line before a blank one, or before one that begins a record of a log."""
+    """Return the last line before a blank one, or before one that begins a record of a log.
+
+    Python shows the line of code below a warning, and that line is its last.
+    """
     for number in range(at + 1, min(last + 1, len(case.log.lines))):
         line = case.log.lines[number][:_LONGEST]
         if not line.strip() or has_prefix(line):
             return number - 1
+        if "warnings.warn(" in line:
+            return number
     return last
+
+
+_BANNERS = ("To create a public link", "Running on local URL", "Running on public URL")
+"""What Gradio prints at each start."""
+
+
+def _is_banner(line: str) -> bool:
+    return any(one in line for one in _BANNERS)
 
 
 def _is_frame(line: str) -> bool:

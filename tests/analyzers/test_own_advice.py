@@ -131,3 +131,24 @@ def test_code_that_a_traceback_quotes_is_no_advice(find: Find) -> None:
         "RuntimeError: no luck today"
     )
     assert all(one.id != "failure/own-advice" for one in find(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "app-1  | /venv/torch/cuda/__init__.py:619: UserWarning: Something is odd here\n"
+            'app-1  |   warnings.warn("Something is odd here")\n'
+            "app-1  | Running on local URL:  http://0.0.0.0:7860\n"
+            "app-1  |\n"
+            "app-1  | To create a public link, set `share=True` in `launch()`."
+        ),
+        (
+            "RuntimeError: no luck today\n"
+            "Running on local URL:  http://127.0.0.1:7860\n"
+            "To create a public link, set `share=True` in `launch()`."
+        ),
+    ],
+)
+def test_what_a_server_says_of_its_address_is_no_advice(find: Find, text: str) -> None:
+    assert all(one.id != "failure/own-advice" for one in find(text))
