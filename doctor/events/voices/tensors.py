@@ -82,6 +82,14 @@ VOICES = (
                 ("size mismatch for",),
             ),
             Form(
+                "checkpoint-shape",
+                r"While copying the parameter named \"?(?P<parameter>[\w.]{1,160})\"?, whose "
+                r"dimensions in the model are (?:torch\.Size\(\[)?(?P<model>[\d, ]{0,60})"
+                r".{0,10}and whose dimensions in the checkpoint are "
+                r"(?:torch\.Size\(\[)?(?P<file>[\d, ]{0,60})",
+                ("whose dimensions in the model are",),
+            ),
+            Form(
                 "checkpoint-names",
                 r"Error\(s\) in loading state_dict for (?P<model>\w{1,80})",
                 ("error(s) in loading state_dict",),
