@@ -31,7 +31,7 @@ from doctor.repair.damage import changed
 from doctor.repair.examination import OFFLINE, Bench, Examination, Trial
 from doctor.repair.merging import install_of, name_in, steps_text
 from doctor.repair.merging import sources as built_from
-from doctor.repair.new_environment import place_of
+from doctor.repair.new_environment import NewEnvironment, place_of
 from doctor.repair.project import copy_project, edited, renamed
 from doctor.repair.project_settings import is_setting
 from doctor.repair.requests import Original
@@ -112,6 +112,7 @@ def with_project(
         return copy, there, project
     inner = copy.scratch.folder / "project" / project.name
     copy_project(project, inner)
+    _lead_to_clone(original.environment.root, project, inner, copy)
     places = Places((*there.pairs, (str(project), str(inner))))
     read = read_first(original)
     if any(_is_read(one, read) and _of_project(one, original) for one in tasks):
@@ -121,6 +122,19 @@ def with_project(
             env["PYTHONPATH"] = places.there(listed)
         copy = replace(copy, host=Host(env=env, cwd=cwd))
     return copy, places, inner
+
+
+def _lead_to_clone(root: Path, project: Path, inner: Path, copy: Clone) -> None:
+    """Let the path of an environment inside a project lead to the clone, in the project's copy.
+
+    A script of the project may name it: `exec .venv/bin/python`.
+    """
+    if root == project or not root.is_relative_to(project) or isinstance(copy, NewEnvironment):
+        return
+    link = inner / root.relative_to(project)
+    if not link.exists():
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(copy.environment.root, target_is_directory=True)
 
 
 def _with_outside(

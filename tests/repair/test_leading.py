@@ -235,3 +235,25 @@ def test_a_folder_that_a_script_puts_first_is_left_out_of_its_line(tmp_path: Pat
     assert plan["proof"]["verdict"] == "proved", said.out
     (step,) = plan["steps"]
     assert step["edit"]["after"] == "# export PYTHONPATH=$PWD/old"
+
+
+def test_a_script_of_a_copied_project_starts_the_python_of_the_clone(tmp_path: Path) -> None:
+    """It names the environment inside the project, from the folder in which it lies."""
+    made = house(tmp_path, {"other==1.0": ()}, "other==1.0")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "other.py").write_text("OLD = True\n")
+    python = Path(made.python).relative_to(tmp_path)
+    (tmp_path / "run.sh").write_text(
+        'cd "$(dirname "$0")"\nexport PYTHONPATH=$PWD/old\n'
+        f"exec {python} -c 'import other; other.__version__'\n"
+    )
+    said = doctor(
+        *("fix", "--python", made.python, "--no-canaries", "--offline", "--prove"),
+        *("--format", "json", "--", "sh", "run.sh"),
+        cwd=tmp_path,
+        env=made.env,
+    )
+    plan = said.report["plan"]
+    assert plan["proof"]["verdict"] == "proved", said.out
+    (step,) = plan["steps"]
+    assert step["edit"]["after"] == "# export PYTHONPATH=$PWD/old"
