@@ -51,7 +51,7 @@ _ELSEWHERE = {
     "nccl-duplicate-gpu": ("ncclInvalidUsage",),
     "nccl-shared-memory": ("ncclSystemError", "ncclInternalError"),
     "nccl-network": ("ncclSystemError", "ncclInternalError", "ncclRemoteError"),
-    "container-gpu-failed": ("NVML_ERROR",),
+    "container-gpu-failed": ("NVML_ERROR", "cudaError", "CUDA_ERROR"),
     "sycl-no-device": ("DEVICE_NOT_FOUND",),
 }
 """Parts of names of codes that an event of a kind says more about."""

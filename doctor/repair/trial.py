@@ -125,10 +125,7 @@ def with_project(
 
 
 def _lead_to_clone(root: Path, project: Path, inner: Path, copy: Clone) -> None:
-    """Let the path of an environment inside a project lead to the clone, in the project's copy.
-
-    A script of the project may name it: `exec .venv/bin/python`.
-    """
+    """Let an environment inside a copied project, which its scripts may name, be the clone."""
     if root == project or not root.is_relative_to(project) or isinstance(copy, NewEnvironment):
         return
     link = inner / root.relative_to(project)

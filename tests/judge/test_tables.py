@@ -36,6 +36,10 @@ MAC: dict[str, Any] = {
 }
 
 JUDGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "compat.jax.oldest-jaxlib": (
+        {"package.jax.version": "0.2.25", "package.jaxlib.version": "0.1.69"},
+        {"package.jax.version": "0.2.26", "package.jaxlib.version": "0.1.69"},
+    ),
     "compat.bitsandbytes.exact": (
         {
             **CUDA,

@@ -196,30 +196,6 @@ TABLE: dict[str, Text] = {
             ),
         ),
     ),
-    "changed-in-place": Text(
-        (
-            "A value that the gradient needs was overwritten: {tensor}",
-            "A value that the gradient needs was overwritten in place",
-        ),
-        (
-            "An operation such as x += 1 or relu(inplace=True) changed a tensor that "
-            "backward() "
-            "reads." + _SOUND
-        ),
-        (
-            code(
-                "Make a new tensor instead",
-                "the operation in place",
-                "x = x + 1",
-                before="x += 1",
-            ),
-            code(
-                "Have torch name the operation",
-                "the start of the program",
-                "torch.autograd.set_detect_anomaly(True)",
-            ),
-        ),
-    ),
     "in-place-on-leaf": Text(
         "A parameter is changed in place while gradients are recorded",
         ("torch forbids it, since the gradient would be wrong." + _SOUND),
